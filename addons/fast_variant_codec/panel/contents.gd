@@ -19,14 +19,18 @@ const KIND_HELP: PackedStringArray = [
 ]
 ## The preview of a container ends after so many characters.
 const PREVIEW := 60
-## Also the maximum of records that are decoded.
+## The maximum of values that are looked into at once. More are when somebody wants to see them.
 const MAX_NODES := 10_000
+## The values of a record that its line shows.
+const SHOWN_OF_RECORD := 8
 ## The maximum of errors, and likewise of non-canonical encodings.
 const MAX_PROBLEMS := 1000
 ## A file of this many bytes does not fit into one array.
 const LARGEST := 1 << 31
 ## Bytes of the length in front of a record.
 const FRAME := 4
+## Bytes of the header and the count of an Array.
+const ARRAY_HEAD := 8
 
 
 ## What is bad or odd about a byte.
@@ -42,27 +46,41 @@ class Problem:
 		is_error = bad
 
 
+## Bytes that were looked into together: one value, one record, or more children of one value.
+class Chunk:
+	extends RefCounted
+	var end: int
+	## The first of its nodes, and where each of them starts.
+	var first: int
+	var starts := PackedInt64Array()
+	var piece_offsets := PackedInt64Array()
+	var piece_kinds := PackedByteArray()
+
+
 ## To be set from another thread when nobody wants the contents any more: reading ends soon, and leaves them incomplete.
 var is_cancelled := false
 var bytes: PackedByteArray
 var has_records: bool
-## As in FastVariantCodec.inspect, with places in all of the bytes. The outermost ones have no parent.
+## As in FastVariantCodec.inspect, with places in all of the bytes. Outermost ones have no parent. Nodes are added when they are
+## wanted: see node_of_record and load_more.
 var nodes: Array[Dictionary] = []
-var outermost := PackedInt32Array()
 var problems: Array[Problem] = []
 ## Problems beyond the maximum, which `problems` does not hold.
 var errors_left_out := 0
 var notes_left_out := 0
-var record_count := 0
-## Records that are no nodes, and where they start.
-var records_left_out := 0
-var left_out_start := 0
+## Where each record starts, with its length.
+var record_starts := PackedInt64Array()
+var record_count: int:
+	get:
+		return record_starts.size()
 
 var _errors: Array[Problem] = []
 var _notes: Array[Problem] = []
-var _starts := PackedInt64Array()
-var _piece_offsets := PackedInt64Array()
-var _piece_kinds := PackedByteArray()
+## In the order of where they start. A later one may lie inside of an earlier one.
+var _chunks: Array[Chunk] = []
+var _chunk_starts := PackedInt64Array()
+## The end of the last whole record.
+var _records_end := 0
 
 
 ## Why a file cannot be read; empty if it can.
@@ -86,22 +104,61 @@ func read(load_bytes: Callable, framing: Framing) -> void:
 	if has_records:
 		_add_records()
 	else:
-		_add_value(0, bytes.size())
+		_add_value()
 	problems = _errors + _notes
 	problems.sort_custom(func(a: Problem, b: Problem) -> bool: return a.offset < b.offset)
 
 
-## The innermost node that holds a byte, −1 where there is none.
+## The innermost node that holds a byte, −1 where there is none. Looks into the record around it.
 func node_at(byte: int) -> int:
-	var index := _starts.bsearch(byte, false) - 1
+	var chunk := _chunk_at(byte)
+	var index := -1 if chunk == null else chunk.first + chunk.starts.bsearch(byte, false) - 1
+	if chunk and index < chunk.first:
+		return -1
 	while index >= 0 and byte >= end_of(index):
 		index = nodes[index]["parent"]
 	return index
 
 
+## The outermost node of a record, −1 if it has none. Looks into the record.
+func node_of_record(record: int) -> int:
+	var start := record_starts[record]
+	var at := _chunk_starts.bsearch(start)
+	if at == _chunk_starts.size() or _chunk_starts[at] != start:
+		_add_record(record)
+	var chunk := _chunks[at]
+	return chunk.first if chunk.starts else -1
+
+
+## What FastVariantCodec.inspect says of a record, as far as its line shows it.
+func outline_of_record(record: int) -> Dictionary:
+	return FastVariantCodec.inspect(bytes.slice(record_starts[record] + FRAME, end_of_record(record)), SHOWN_OF_RECORD)
+
+
+func end_of_record(record: int) -> int:
+	return record_starts[record + 1] if record + 1 < record_count else _records_end
+
+
+## Whether load_more can look into the children that a node has left out: it needs no names in front of them.
+func can_load_more(index: int) -> bool:
+	return nodes[index].has("left_out") and nodes[index]["type"] != TYPE_OBJECT
+
+
+## Looks into more children of a node that has left out some.
+func load_more(index: int) -> void:
+	var node := nodes[index]
+	var start: int = node["left_out_offset"]
+	var end: int = start + node["left_out_size"]
+	var head := PackedByteArray()
+	head.resize(ARRAY_HEAD)
+	head.encode_u32(0, TYPE_ARRAY)
+	head.encode_u32(4, node["left_out"])
+	_add_outline(FastVariantCodec.inspect(head + bytes.slice(start, end), MAX_NODES), start - ARRAY_HEAD, start, end, index)
+
+
 ## Where a node starts; a record with its length.
 func start_of(index: int) -> int:
-	return _starts[index]
+	return nodes[index]["offset"] - (FRAME if nodes[index]["role"] == "record" else 0)
 
 
 func end_of(index: int) -> int:
@@ -111,12 +168,13 @@ func end_of(index: int) -> int:
 ## The nodes that are held by what holds this one.
 func siblings_of(index: int) -> PackedInt32Array:
 	var parent: int = nodes[index]["parent"]
-	return outermost if parent < 0 else nodes[parent]["children"]
+	return PackedInt32Array([index]) if parent < 0 else nodes[parent]["children"]
 
 
 func kind_of(byte: int) -> Kind:
-	var piece := _piece_offsets.bsearch(byte, false) - 1
-	return _piece_kinds[piece] as Kind if piece >= 0 else Kind.UNREAD
+	var chunk := _chunk_at(byte)
+	var piece := -1 if chunk == null else chunk.piece_offsets.bsearch(byte, false) - 1
+	return chunk.piece_kinds[piece] as Kind if piece >= 0 else Kind.UNREAD
 
 
 ## The problem at a byte, a bad one before an odd one, or null.
@@ -149,10 +207,15 @@ func line_of(index: int) -> int:
 
 ## A node in short: for a container, what it begins with.
 func preview_of(index: int) -> String:
+	return preview_among(nodes, index)
+
+
+static func preview_among(nodes: Array[Dictionary], index: int) -> String:
 	var node := nodes[index]
 	var own: String = node["preview"]
 	if node["children"].is_empty() or not own.left(1).is_valid_int():
 		return own
+	var is_cut: bool = node.has("left_out")
 	var parts := PackedStringArray()
 	var length := 0
 	for child: int in node["children"]:
@@ -163,10 +226,12 @@ func preview_of(index: int) -> String:
 			parts[-1] += ": " + part
 		else:
 			if length > PREVIEW:
-				parts.append("…")
+				is_cut = true
 				break
 			parts.append(part)
 		length += part.length()
+	if is_cut and parts[-1] != "…":
+		parts.append("…")
 	return ("{ %s }" if node["type"] == TYPE_DICTIONARY else "[%s]") % ", ".join(parts)
 
 
@@ -234,56 +299,113 @@ func _add_records() -> void:
 		var left := bytes.size() - at - FRAME
 		var length := bytes.decode_u32(at) if left >= 0 else 0
 		if length == 0 or length > left:
-			_add_piece(at, Kind.COUNT)
-			_add_piece(mini(at + FRAME, bytes.size()), Kind.UNREAD)
+			var torn := _add_chunk(at, bytes.size())
+			torn.piece_offsets = [at, mini(at + FRAME, bytes.size())]
+			torn.piece_kinds = [Kind.COUNT, Kind.UNREAD]
 			_add_problem(at, (
 				"truncated record length: need %d bytes, %d left" % [FRAME, left + FRAME] if left < 0
 				else "record of 0 bytes, as after a power failure" if length == 0
 				else "truncated record: need %d bytes, %d left" % [length, left]
 			), true)
 			return
-		var end := at + FRAME + length
+		record_starts.append(at)
+		_records_end = at + FRAME + length
 		# A damaged record may have no nodes.
-		if maxi(nodes.size(), record_count) < MAX_NODES:
-			_add_piece(at, Kind.COUNT)
-			_add_value(at + FRAME, end)
+		if maxi(nodes.size(), record_count) <= MAX_NODES:
+			_add_problems(_add_record(record_count - 1), at + FRAME)
 		else:
-			if records_left_out == 0:
-				left_out_start = at
-				_add_piece(at, Kind.UNREAD)
-			records_left_out += 1
-		record_count += 1
-		at = end
+			_add_problems(FastVariantCodec.inspect(bytes.slice(at + FRAME, _records_end), 1), at + FRAME)
+		at = _records_end
 
 
-func _add_value(start: int, end: int) -> void:
-	var is_all := start == 0 and end == bytes.size()
-	var outline := FastVariantCodec.inspect(bytes if is_all else bytes.slice(start, end), MAX_NODES - nodes.size())
-	var base := nodes.size()
+## Looks into a record, and returns what FastVariantCodec.inspect says of it.
+func _add_record(record: int) -> Dictionary:
+	var start := record_starts[record]
+	var end := end_of_record(record)
+	var outline := FastVariantCodec.inspect(bytes.slice(start + FRAME, end), MAX_NODES)
 	for node: Dictionary in outline["nodes"]:
-		node["offset"] += start
+		if node["parent"] < 0:
+			node["role"] = "record"
+			node["index"] = record
+	var chunk := _add_outline(outline, start + FRAME, start, end)
+	chunk.piece_offsets.insert(0, start)
+	chunk.piece_kinds.insert(0, Kind.COUNT)
+	return outline
+
+
+func _add_value() -> void:
+	var outline := FastVariantCodec.inspect(bytes, MAX_NODES)
+	_add_outline(outline, 0, 0, bytes.size())
+	_add_problems(outline, 0)
+
+
+## Adds the nodes of an outline, whose bytes start at `shift`. With a parent, its outermost node is not a value itself, but holds
+## more children of the parent.
+func _add_outline(outline: Dictionary, shift: int, start: int, end: int, parent := -1) -> Chunk:
+	var chunk := _add_chunk(start, end)
+	chunk.first = nodes.size()
+	var found: Array[Dictionary] = outline["nodes"]
+	var skipped := 1 if parent >= 0 else 0
+	var base := nodes.size() - skipped
+	var among := 0 if parent < 0 else (nodes[parent]["children"] as PackedInt32Array).size()
+	for node in found.slice(skipped):
+		node["offset"] += shift
 		if node.has("left_out"):
-			node["left_out_offset"] += start
-		if node["parent"] >= 0:
+			node["left_out_offset"] += shift
+		if node["parent"] >= skipped:
 			node["parent"] += base
-		else:
-			outermost.append(nodes.size())
-			if has_records:
-				node["role"] = "record"
-				node["index"] = record_count
-		if base > 0:
-			var children: PackedInt32Array = node["children"]
-			for i in children.size():
-				children[i] += base
-			node["children"] = children
-		_starts.append(start - FRAME if node["role"] == "record" else node["offset"])
+		elif parent >= 0:
+			node["parent"] = parent
+			var is_entry: bool = nodes[parent]["type"] == TYPE_DICTIONARY
+			node["role"] = "element" if not is_entry else "key" if among % 2 == 0 else "value"
+			node["index"] = among / 2 if is_entry else among
+			among += 1
+			nodes[parent]["children"] += PackedInt32Array([nodes.size()])
+		var children: PackedInt32Array = node["children"]
+		for i in children.size():
+			children[i] += base
+		node["children"] = children
+		chunk.starts.append(node["offset"])
 		nodes.append(node)
+	if chunk.starts and nodes[chunk.first]["role"] == "record":
+		chunk.starts[0] -= FRAME
+	if parent >= 0:
+		for key: String in ["left_out", "left_out_offset", "left_out_size"]:
+			nodes[parent].erase(key)
+			if found[0].has(key):
+				nodes[parent][key] = found[0][key] + (shift if key == "left_out_offset" else 0)
 	var offsets: PackedInt64Array = outline["piece_offsets"]
-	var kinds: PackedByteArray = outline["piece_kinds"]
 	for i in offsets.size():
-		_add_piece(start + offsets[i], kinds[i] as Kind)
-	if start + outline["end"] < end:
-		_add_piece(start + outline["end"], Kind.UNREAD)
+		# The header in front of more children is not in the bytes.
+		if shift + offsets[i] >= start:
+			chunk.piece_offsets.append(shift + offsets[i])
+			chunk.piece_kinds.append(outline["piece_kinds"][i])
+	if shift + outline["end"] < end:
+		chunk.piece_offsets.append(shift + outline["end"])
+		chunk.piece_kinds.append(Kind.UNREAD)
+	return chunk
+
+
+func _add_chunk(start: int, end: int) -> Chunk:
+	var chunk := Chunk.new()
+	chunk.end = end
+	var at := _chunk_starts.bsearch(start, false)
+	_chunk_starts.insert(at, start)
+	_chunks.insert(at, chunk)
+	return chunk
+
+
+## The innermost chunk around a byte; null if there is none. Looks into the record around it.
+func _chunk_at(byte: int) -> Chunk:
+	if has_records and byte < _records_end:
+		node_of_record(record_starts.bsearch(byte, false) - 1)
+	var at := _chunk_starts.bsearch(byte, false) - 1
+	while at >= 0 and _chunks[at].end <= byte:
+		at -= 1
+	return _chunks[at] if at >= 0 else null
+
+
+func _add_problems(outline: Dictionary, start: int) -> void:
 	if outline["error"] != FastVariantCodec.OK:
 		# The place is told apart from the message, and counts from the start of all bytes.
 		var message: String = outline["message"]
@@ -302,8 +424,3 @@ func _add_problem(offset: int, message: String, is_error: bool) -> void:
 		errors_left_out += 1
 	else:
 		notes_left_out += 1
-
-
-func _add_piece(start: int, kind: Kind) -> void:
-	_piece_offsets.append(start)
-	_piece_kinds.append(kind)

@@ -6,12 +6,15 @@ extends VBoxContainer
 const Contents := preload("contents.gd")
 const DifferenceTree := preload("difference_tree.gd")
 const Differences := preload("differences.gd")
+const Edit := preload("edit.gd")
 const HexView := preload("hex_view.gd")
 const Legend := preload("legend.gd")
 const ValueTree := preload("value_tree.gd")
 
 ## How many problems are visible at once.
 const PROBLEM_LINES := 3
+## Bytes that are searched between two frames.
+const SEARCHED := 4 << 20
 ## How many files the list of saves has.
 const MOST_SAVES := 30
 ## How deep folders in user:// are searched for saves.
@@ -29,6 +32,8 @@ var words := Label.new()
 var contents: Contents
 
 var _source := ""
+## The path of what is shown; empty if it is no file.
+var _file := ""
 var _framing := OptionButton.new()
 var _title := Label.new()
 var _empty := Label.new()
@@ -40,6 +45,13 @@ var _dialog: EditorFileDialog
 ## The path of the file, as typed or chosen.
 var _path := LineEdit.new()
 var _saves := MenuButton.new()
+var _find := LineEdit.new()
+var _edit := Button.new()
+var _edit_dialog: ConfirmationDialog
+var _edit_text: LineEdit
+## The bytes of the file with an edited value, which nobody has written yet.
+var _edited := PackedByteArray()
+var _write := Button.new()
 ## What a chosen file is for.
 var _on_chosen: Callable
 ## What was asked for last.
@@ -51,6 +63,7 @@ var _tasks: Dictionary[Contents, int] = {}
 func _init() -> void:
 	name = "Inspect"
 	add_child(_make_toolbar())
+	add_child(_make_status())
 	_empty.text = (
 		"Open a file of values, drop one here, or paste hexadecimal digits.\n"
 		+ "Supported: files written by var_to_bytes, FileAccess.store_var and FastVariantCodec.pack_batch."
@@ -97,6 +110,7 @@ func _init() -> void:
 
 func open_file(path: String) -> void:
 	_path.text = path
+	_file = path
 	var refusal := Contents.refusal_of(path)
 	if refusal:
 		_say(refusal)
@@ -106,6 +120,7 @@ func open_file(path: String) -> void:
 
 ## Shows bytes under a name.
 func show_bytes(bytes: PackedByteArray, source: String) -> void:
+	_file = ""
 	_read(func() -> PackedByteArray: return bytes, source)
 
 
@@ -133,6 +148,48 @@ func paste() -> void:
 		_say("No bytes in the clipboard: copy hexadecimal digits, or an array of numbers as print shows it.")
 	else:
 		show_bytes(bytes, "Pasted bytes")
+
+
+## Selects what a text names: a record by its number, a byte by its offset, or the next place that has the text.
+func find(text: String) -> void:
+	if contents == null or contents.bytes.is_empty() or text.is_empty():
+		return
+	var at := -1
+	if contents.has_records and text.is_valid_int():
+		var record := text.to_int() + (contents.record_count if text.to_int() < 0 else 0)
+		if record < 0 or record >= contents.record_count:
+			_say("There is no record %s: there are %d." % [text, contents.record_count])
+			return
+		at = contents.record_starts[record]
+	elif text.begins_with("0x") and text.is_valid_hex_number(true):
+		at = mini(text.hex_to_int(), contents.bytes.size() - 1)
+	else:
+		at = await _place_of(text.to_utf8_buffer(), hex.caret + 1)
+	if at < 0:
+		_say("\"%s\" is not in %s." % [text, _source])
+		return
+	hex.caret = at
+	_on_byte_selected(at)
+
+
+## Where bytes are next, from an offset on and then from the start; −1 if nowhere, or if other contents are shown meanwhile.
+func _place_of(wanted: PackedByteArray, from: int) -> int:
+	var searched := contents
+	var digits := wanted.hex_encode()
+	for part: Vector2i in [Vector2i(from, searched.bytes.size()), Vector2i(0, from + wanted.size())]:
+		for start in range(part.x, part.y, SEARCHED):
+			var text := searched.bytes.slice(start, mini(start + SEARCHED + wanted.size() - 1, part.y)).hex_encode()
+			var at := text.find(digits)
+			# Half a byte is none.
+			while at % 2 == 1:
+				at = text.find(digits, at + 1)
+			if at >= 0:
+				return start + at / 2
+			if searched.bytes.size() > SEARCHED:
+				await get_tree().process_frame
+				if contents != searched:
+					return -1
+	return -1
 
 
 ## The bytes that a text shows: as hexadecimal digits, however they are grouped, or as `[27, 0]`. None where it is
@@ -174,7 +231,7 @@ func _make_toolbar() -> Control:
 	bar.add_child(open)
 	_path.placeholder_text = "user://save.dat"
 	_path.tooltip_text = "Type a path and press Enter: user://, res:// or absolute."
-	_path.custom_minimum_size.x = 160 * EditorInterface.get_editor_scale()
+	_path.size_flags_horizontal = Control.SIZE_EXPAND_FILL
 	_path.text_submitted.connect(open_file)
 	bar.add_child(_path)
 	_compare.text = "Compare…"
@@ -197,6 +254,27 @@ func _make_toolbar() -> Control:
 	)
 	_framing.item_selected.connect(_on_framing_selected)
 	bar.add_child(_framing)
+	_find.placeholder_text = "Find"
+	_find.tooltip_text = "Press Enter to find a text, a record by its number, or a byte by its offset, such as 0x1f."
+	_find.custom_minimum_size.x = 160 * EditorInterface.get_editor_scale()
+	_find.text_submitted.connect(find)
+	bar.add_child(_find)
+	_edit.text = "Edit…"
+	_edit.tooltip_text = "Change the selected value: a number, text, vector or color. Nothing is written before you have seen the difference."
+	_edit.disabled = true
+	_edit.pressed.connect(_on_edit_pressed)
+	bar.add_child(_edit)
+	_write.text = "Write"
+	_write.tooltip_text = "Replace the file by the changed one."
+	_write.hide()
+	_write.pressed.connect(_on_write_pressed)
+	bar.add_child(_write)
+	return bar
+
+
+## What is shown, and what is selected.
+func _make_status() -> Control:
+	var bar := HBoxContainer.new()
 	for label: Label in [_title, words]:
 		label.size_flags_horizontal = Control.SIZE_EXPAND_FILL
 		label.text_overrun_behavior = TextServer.OVERRUN_TRIM_ELLIPSIS
@@ -327,6 +405,7 @@ func _show() -> void:
 	_empty.hide()
 	_split.show()
 	_set_comparing(false)
+	_edit.disabled = true
 	_compare.disabled = contents.bytes.is_empty()
 	words.text = ""
 	tree.show_contents(contents)
@@ -362,6 +441,10 @@ func _set_comparing(is_comparing: bool) -> void:
 	_divider.visible = is_comparing
 	other_hex.visible = is_comparing
 	_compare.text = "End Comparison" if is_comparing else "Compare…"
+	_edit.visible = not is_comparing
+	if not is_comparing:
+		_edited = PackedByteArray()
+	_write.visible = not _edited.is_empty()
 
 
 func _on_compare_pressed() -> void:
@@ -369,6 +452,50 @@ func _on_compare_pressed() -> void:
 		_show()
 	else:
 		_ask_for_file("Compare With", compare_with)
+
+
+func _on_edit_pressed() -> void:
+	if _edit_dialog == null:
+		_edit_dialog = ConfirmationDialog.new()
+		_edit_dialog.ok_button_text = "Show Difference"
+		_edit_text = LineEdit.new()
+		_edit_text.custom_minimum_size.x = 400 * EditorInterface.get_editor_scale()
+		_edit_dialog.add_child(_edit_text)
+		_edit_dialog.register_text_enter(_edit_text)
+		_edit_dialog.confirmed.connect(func() -> void: edit(_edit_text.text))
+		add_child(_edit_dialog)
+	_edit_dialog.title = contents.title_of(tree.selected_node())
+	_edit_text.text = Edit.text_of(contents, tree.selected_node())
+	_edit_dialog.popup_centered()
+	_edit_text.grab_focus()
+
+
+## Gives the selected value another one, in GDScript's notation, and shows the difference.
+func edit(text: String) -> void:
+	var node := tree.selected_node()
+	var bytes := Edit.changed(contents, node, text)
+	if bytes.is_empty():
+		_say("%s is not a value of type %s, as GDScript writes it." % [text, contents.nodes[node]["type_name"]])
+		return
+	_edited = bytes
+	var first := contents
+	var framing := Contents.Framing.RECORDS if first.has_records else Contents.Framing.ONE_VALUE
+	var differences := Differences.new()
+	_start(func(second: Contents) -> void:
+		second.read(func() -> PackedByteArray: return bytes, framing)
+		differences.compare(first, second)
+	, func(second: Contents) -> void:
+		_show_comparison(second, differences, "not written yet")
+		if differences.found:
+			difference_tree.get_root().get_first_child().select(0))
+
+
+func _on_write_pressed() -> void:
+	var problem := Edit.write(_file, contents, _edited)
+	if problem:
+		_say(problem)
+	else:
+		open_file(_file)
 
 
 func _on_difference_selected(difference: Differences.Difference) -> void:
@@ -400,7 +527,8 @@ func _show_problems() -> void:
 
 func _on_framing_selected(_index: int) -> void:
 	if contents:
-		show_bytes(contents.bytes, _source)
+		var bytes := contents.bytes
+		_read(func() -> PackedByteArray: return bytes, _source)
 
 
 func _on_range_selected(start: int, end: int) -> void:
@@ -433,6 +561,7 @@ func _on_problem_selected(index: int) -> void:
 
 
 func _describe(byte: int) -> void:
+	_edit.disabled = _file.is_empty() or not Edit.is_editable(contents, tree.selected_node())
 	words.text = contents.byte_in_words(byte)
 	words.tooltip_text = words.text
 

@@ -22,6 +22,10 @@ var contents: Contents
 var _items: Dictionary[int, TreeItem] = {}
 ## The nodes to add when a line is unfolded.
 var _folded: Dictionary[TreeItem, PackedInt32Array] = {}
+## Lines for children that were left out, with the node that holds them.
+var _rests: Dictionary[TreeItem, int] = {}
+## Lines of records that nobody has looked into, and of groups of records.
+var _folded_records: Dictionary[TreeItem, Vector2i] = {}
 ## Whether a selection is being made here, not by the user.
 var _is_selecting := false
 
@@ -50,14 +54,17 @@ func show_contents(shown: Contents) -> void:
 	clear()
 	_items.clear()
 	_folded.clear()
+	_rests.clear()
+	_folded_records.clear()
 	contents = shown
 	var root := create_item()
 	var number_width := _width_of("0".repeat(maxi(4, str(contents.bytes.size()).length())))
 	set_column_custom_minimum_width(Column.OFFSET, number_width)
 	set_column_custom_minimum_width(Column.SIZE, number_width)
-	_add_nodes(root, contents.outermost)
-	if contents.records_left_out > 0:
-		_add_line(root, "… and %d more records" % contents.records_left_out, contents.left_out_start, contents.bytes.size())
+	if contents.has_records:
+		_add_records(root, Vector2i(0, contents.record_count))
+	elif contents.nodes:
+		_add_node(root, 0)
 
 
 ## Selects the line of a node, without a signal.
@@ -103,6 +110,9 @@ func _item_of(index: int) -> TreeItem:
 		missing.append(above)
 		above = contents.nodes[above]["parent"]
 	var item := _items[above] if above >= 0 else get_root()
+	if above < 0 and contents.has_records:
+		item = _item_of_record(contents.nodes[missing[-1]]["index"])
+		missing.remove_at(missing.size() - 1)
 	missing.reverse()
 	for node in missing:
 		_unfold(item)
@@ -110,6 +120,76 @@ func _item_of(index: int) -> TreeItem:
 			_unfold(item.get_child(contents.lines_of(contents.siblings_of(node)).bsearch(node) / GROUP))
 		item = _items[node]
 	return item
+
+
+## The line of a record, whose nodes it adds.
+func _item_of_record(record: int) -> TreeItem:
+	var item := get_root()
+	while true:
+		_unfold(item)
+		var span := Vector2i(0, contents.record_count)
+		for child in item.get_children():
+			span = child.get_metadata(Column.PREVIEW)
+			if record < span.y:
+				item = child
+				break
+		if span.y - span.x == 1:
+			_unfold(item)
+			return item
+	return null
+
+
+func _add_records(parent: TreeItem, records: Vector2i) -> void:
+	var count := records.y - records.x
+	var step := 1
+	while count > 2 * GROUP * step:
+		step *= GROUP
+	for first in range(records.x, records.y, step):
+		var last := mini(first + step, records.y)
+		var start := contents.record_starts[first]
+		var item: TreeItem
+		if last - first > 1:
+			item = _add_line(parent, "Records %d – %d" % [first, last - 1], start, contents.end_of_record(last - 1))
+			_fold_records(item, Vector2i(first, last))
+		else:
+			item = _add_record(parent, first)
+		item.set_metadata(Column.PREVIEW, Vector2i(first, last))
+
+
+## Adds the line of a record, without looking into all of it.
+func _add_record(parent: TreeItem, record: int) -> TreeItem:
+	var outline := contents.outline_of_record(record)
+	var found: Array[Dictionary] = outline["nodes"]
+	var type: String = found[0]["type_name"] if found else "damaged"
+	var item := _add_line(parent, "Record %d: %s" % [record, type], contents.record_starts[record], contents.end_of_record(record))
+	if found:
+		item.set_icon(Column.VALUE, get_theme_icon(type, &"EditorIcons"))
+		item.set_text(Column.PREVIEW, Contents.preview_among(found, 0))
+	if outline["error"] != FastVariantCodec.OK:
+		item.set_icon(Column.PREVIEW, get_theme_icon(&"StatusError", &"EditorIcons"))
+		item.set_tooltip_text(Column.PREVIEW, outline["message"])
+	if found and (found[0]["children"] or found[0].has("left_out")):
+		_fold_records(item, Vector2i(record, record + 1))
+		item.collapsed = contents.nodes.size() > UNFOLDED
+	elif found:
+		_name_record(item, record)
+	return item
+
+
+func _fold_records(item: TreeItem, records: Vector2i) -> void:
+	item.create_child()
+	item.collapsed = true
+	_folded_records[item] = records
+
+
+## Gives the line of a record its node.
+func _name_record(item: TreeItem, record: int) -> int:
+	var node := contents.node_of_record(record)
+	if node >= 0:
+		item.set_metadata(Column.VALUE, node)
+		item.set_tooltip_text(Column.VALUE, _tooltip_of(node))
+		_items[node] = item
+	return node
 
 
 func _add_nodes(parent: TreeItem, siblings: PackedInt32Array) -> void:
@@ -148,7 +228,7 @@ func _add_node(parent: TreeItem, index: int) -> void:
 	if node["children"].is_empty() and not node.has("left_out"):
 		return
 	_fold(item, node["children"])
-	if contents.nodes.size() <= UNFOLDED or (node["parent"] < 0 and not contents.has_records):
+	if contents.nodes.size() <= UNFOLDED or node["parent"] < 0:
 		item.collapsed = false
 
 
@@ -161,16 +241,55 @@ func _fold(item: TreeItem, indexes: PackedInt32Array) -> void:
 
 ## Adds what a line holds, unless that is there already.
 func _unfold(item: TreeItem) -> void:
-	if not _folded.has(item):
-		return
-	item.get_first_child().free()
-	_add_nodes(item, _folded[item])
-	_folded.erase(item)
-	var index: int = item.get_metadata(Column.VALUE)
-	if index >= 0 and contents.nodes[index].has("left_out"):
-		var node := contents.nodes[index]
+	if _folded_records.has(item):
+		var records := _folded_records[item]
+		_folded_records.erase(item)
+		item.get_first_child().free()
+		if records.y - records.x > 1:
+			_add_records(item, records)
+		else:
+			_add_children(item, _name_record(item, records.x))
+	elif _folded.has(item):
+		item.get_first_child().free()
+		var nodes := _folded[item]
+		_folded.erase(item)
+		var index: int = item.get_metadata(Column.VALUE)
+		if index >= 0:
+			_add_children(item, index)
+		else:
+			_add_nodes(item, nodes)
+
+
+func _add_children(item: TreeItem, index: int) -> void:
+	var node := contents.nodes[index]
+	_add_nodes(item, node["children"])
+	if node.has("left_out"):
 		var start: int = node["left_out_offset"]
-		_add_line(item, "… and %d more" % node["left_out"], start, start + node["left_out_size"])
+		var rest := _add_line(item, "… and %d more" % node["left_out"], start, start + node["left_out_size"])
+		if contents.can_load_more(index):
+			rest.create_child()
+			rest.collapsed = true
+			_rests[rest] = index
+
+
+## Replaces the line for what was left out by more lines.
+func _load_more(rest: TreeItem) -> void:
+	var index := _rests[rest]
+	contents.load_more(index)
+	var item := rest.get_parent()
+	_remove_children(item)
+	_add_children(item, index)
+
+
+func _remove_children(item: TreeItem) -> void:
+	for child in item.get_children():
+		_remove_children(child)
+		_folded.erase(child)
+		_rests.erase(child)
+		var node: Variant = child.get_metadata(Column.VALUE)
+		if node is int:
+			_items.erase(node)
+		child.free()
 
 
 func _add_line(parent: TreeItem, title: String, start: int, end: int) -> TreeItem:
@@ -195,7 +314,11 @@ func _tooltip_of(index: int) -> String:
 
 
 func _on_item_collapsed(item: TreeItem) -> void:
-	if not item.collapsed:
+	if item.collapsed:
+		return
+	if _rests.has(item):
+		_load_more.call_deferred(item)
+	else:
 		_unfold(item)
 
 

@@ -8,7 +8,7 @@ func _initialize() -> void:
 		printerr("FastVariantCodec is not loaded: open the project once, with `godot --headless --editor --quit-after 400`.")
 		quit(1)
 		return
-	# Not preload: without the class, the script does not compile.
+	# Not preloaded: without the class, the script does not compile.
 	var check: RefCounted = load("res://addons/fast_variant_codec/self_check.gd").new()
 	check.run()
 	print("%d passed, %d failed" % [check.passed(), check.failed()])

@@ -1,15 +1,15 @@
 @tool
 extends EditorExportPlugin
-## Adds the .proto files of the project to what is exported, so that FastProtobufCodec finds them in a game. Leaves out the
-## addon's scripts for the editor.
+## Exports the .proto files of the project, so that FastProtobufCodec finds them in a game. Leaves out the addon's
+## editor scripts.
 
-## self_check.gd is for games, too.
+## Without self_check.gd, which games may use.
 const EDITOR_ONLY: Array[String] = ["panel/", "inspector/", "plugin.gd", "export_plugin.gd", "check.gd"]
 
 var _added: Dictionary[String, bool] = {}
 
 
-## The engine asks the plugins in the order of their names: this one before "GDScript", which packs scripts.
+## The engine calls the plugins in the order of their names. This one must precede "GDScript", which packs scripts.
 func _get_name() -> String:
 	return "FastVariantCodec"
 
@@ -19,14 +19,14 @@ func _export_begin(_features: PackedStringArray, _is_debug: bool, _path: String,
 	_add_from(EditorInterface.get_resource_filesystem().get_filesystem())
 
 
-## A file that the preset's filters include, too, is not packed twice.
+## Skips editor scripts, and .proto files that the preset's filters include too: they are already packed.
 func _export_file(path: String, _type: String, _features: PackedStringArray) -> void:
 	var in_addon := path.trim_prefix(get_script().resource_path.get_base_dir() + "/")
 	if _added.has(path) or EDITOR_ONLY.any(func(start: String) -> bool: return in_addon.begins_with(start)):
 		skip()
 
 
-## Goes through the engine's own list of folders, which has none that the engine ignores, such as those of other projects.
+## Walks the engine's list of folders, which omits ignored folders, such as those of other projects.
 func _add_from(folder: EditorFileSystemDirectory) -> void:
 	for file in DirAccess.get_files_at(folder.get_path()):
 		if file.get_extension().to_lower() == "proto":

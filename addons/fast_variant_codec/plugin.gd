@@ -1,6 +1,6 @@
 @tool
 extends EditorPlugin
-## The editor side of the addon. The class FastVariantCodec itself comes from the library in bin/ and works without it.
+## The editor part of the addon. FastVariantCodec itself is in the library in bin/ and works without this plugin.
 
 const ExportPlugin := preload("export_plugin.gd")
 
@@ -20,7 +20,7 @@ func _enter_tree() -> void:
 		return
 	_export_plugin = ExportPlugin.new()
 	add_export_plugin(_export_plugin)
-	# Loaded here: without the library their scripts do not compile.
+	# Not preloaded: without the library, these scripts do not compile.
 	_limits_inspector = load("res://addons/fast_variant_codec/inspector/limits_inspector.gd").new()
 	add_inspector_plugin(_limits_inspector)
 	_panel = load("res://addons/fast_variant_codec/panel/codec_panel.gd").new()

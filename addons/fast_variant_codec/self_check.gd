@@ -1,8 +1,8 @@
 @tool
 extends RefCounted
-## Compares the codec with the engine that runs it, in bytes and in values, on edge values of every type.
+## Compares the codec's bytes and values with those of the running engine, for edge values of every type.
 ##
-## The editor panel shows what comes of it; scripts and exported games can ask too:
+## The editor panel shows the results. Scripts and exported games can run it too:
 ## [codeblock]
 ## var check := preload("res://addons/fast_variant_codec/self_check.gd").new()
 ## check.run()
@@ -11,27 +11,27 @@ extends RefCounted
 
 signal something_happened
 
-## Bits of 32-bit floats, repeated as often as a value needs them.
+## Bit patterns of 32-bit floats, repeated until they fill a value.
 const FLOAT_PATTERNS: Array[Array] = [
 	[0], [0x80000000], [0x3f800000, 0x40000000, 0x40400000], [0x3dcccccd, 0xbeaaaaab], [0x7f800000, 0xff800000],
 	[0x7fc00000, 0xffc12345], [0x00000001, 0x807fffff], [0x7f7fffff, 0xff7fffff],
 ]
 const INT_PATTERNS: Array[Array] = [[0], [1, 2, 3, 4], [0xffffffff], [0x7fffffff, 0x80000000]]
-## 32-bit components of the types that are made of these alone.
+## The number of 32-bit components, for types that consist only of these.
 const COMPONENTS: Dictionary[int, int] = {
 	TYPE_VECTOR2: 2, TYPE_VECTOR2I: 2, TYPE_RECT2: 4, TYPE_RECT2I: 4, TYPE_VECTOR3: 3, TYPE_VECTOR3I: 3,
 	TYPE_TRANSFORM2D: 6, TYPE_VECTOR4: 4, TYPE_VECTOR4I: 4, TYPE_PLANE: 4, TYPE_QUATERNION: 4, TYPE_AABB: 6, TYPE_BASIS: 9,
 	TYPE_TRANSFORM3D: 12, TYPE_PROJECTION: 16, TYPE_COLOR: 4,
 }
 const INT_TYPES: PackedInt32Array = [TYPE_VECTOR2I, TYPE_RECT2I, TYPE_VECTOR3I, TYPE_VECTOR4I]
-## The same for elements of packed arrays.
+## The number of 32-bit words in an element of a packed array.
 const ELEMENT_WORDS: Dictionary[int, int] = {
 	TYPE_PACKED_INT32_ARRAY: 1, TYPE_PACKED_INT64_ARRAY: 2, TYPE_PACKED_FLOAT32_ARRAY: 1, TYPE_PACKED_FLOAT64_ARRAY: 2,
 	TYPE_PACKED_VECTOR2_ARRAY: 2, TYPE_PACKED_VECTOR3_ARRAY: 3, TYPE_PACKED_COLOR_ARRAY: 4, TYPE_PACKED_VECTOR4_ARRAY: 4,
 }
 
 
-## What was checked for one type.
+## The results for one type.
 class Row:
 	extends RefCounted
 	var type: int
@@ -48,7 +48,7 @@ class Row:
 			failures.append("%s: %s" % [what, str(value).left(200)])
 
 
-## One for each type, in the order of the type ids.
+## The results, one row per type, in the order of the type ids.
 var rows: Array[Row] = []
 
 
@@ -91,13 +91,13 @@ func _check_values(row: Row, values: Array) -> void:
 	row.check("encode_batch, size", buffers.size() == values.size(), values)
 
 
-## Bits and types are those that the engine writes; what stands for an object is known by its class.
+## Whether types and encoded bits are equal, and objects have the same class.
 func _is_same(actual: Variant, expected: Variant) -> bool:
 	if typeof(actual) != typeof(expected):
 		return false
 	if actual is Object and expected is Object and (actual as Object).get_class() != (expected as Object).get_class():
 		return false
-	# With objects, since decoded ones are new and their ids differ.
+	# Encoded with objects, because a decoded object is a new one with another id.
 	return var_to_bytes_with_objects(actual) == var_to_bytes_with_objects(expected)
 
 

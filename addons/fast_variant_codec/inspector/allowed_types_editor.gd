@@ -1,17 +1,17 @@
 @tool
 extends EditorProperty
-## A bit for each type, as a list of types to tick that unfolds below the property.
+## Edits a bit mask of types: check boxes in a list that unfolds below the property.
 
 const ALL := (1 << TYPE_MAX) - 1
-## What refers to something in the process that wrote it, and means nothing in another one.
+## Types that refer to something in the process that wrote them and mean nothing in another one.
 const REFERENCES := 1 << TYPE_RID | 1 << TYPE_OBJECT | 1 << TYPE_CALLABLE | 1 << TYPE_SIGNAL
 
-## Says how many are ticked, and unfolds the list.
+## Summarizes the ticked types, and unfolds the list.
 var summary := Button.new()
 var list := VBoxContainer.new()
-## By type.
+## The check boxes, by type.
 var boxes: Array[CheckBox] = []
-## By what they say.
+## The preset buttons, by their text.
 var presets: Dictionary[String, Button] = {}
 
 
@@ -47,7 +47,7 @@ func _notification(what: int) -> void:
 	if what == NOTIFICATION_THEME_CHANGED:
 		for type in boxes.size():
 			boxes[type].icon = get_theme_icon(type_string(type), &"EditorIcons")
-		# The boxes hear of it later.
+		# The boxes get the new theme after this notification.
 		_align.call_deferred()
 
 
@@ -64,7 +64,7 @@ func _set_read_only(is_read_only: bool) -> void:
 		button.disabled = is_read_only
 
 
-## Puts the boxes in columns, as many as there is room for.
+## Aligns the boxes in as many columns as fit.
 func _align() -> void:
 	var widest: float = boxes.map(func(box: CheckBox) -> float: return box.get_minimum_size().x).max()
 	for box in boxes:

@@ -1,12 +1,12 @@
 @tool
 extends EditorInspectorPlugin
-## Shows FastVariantLimits with buttons for the presets, and the allowed types as a list to tick, where the engine would show
-## one large number: its own editor for flags ends at 32 of them.
+## Shows FastVariantLimits with buttons for the presets, and the allowed types as check boxes. The engine would show one
+## large number, because its editor for flags has at most 32 of them.
 
 const AllowedTypesEditor := preload("allowed_types_editor.gd")
 const PresetBar := preload("preset_bar.gd")
 
-## What an empty list means.
+## The meaning of an empty list, by property.
 const EMPTY: Dictionary[String, String] = {
 	"allowed_classes": "Empty: every class that can be instantiated.",
 	"allowed_scripts": "Empty: every script of the project that extends an allowed class.",

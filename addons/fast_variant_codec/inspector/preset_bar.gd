@@ -2,7 +2,7 @@
 extends VBoxContainer
 ## Buttons that set all limits at once, and a line that names the preset in use.
 
-## What FastVariantLimits calls them, by what the buttons say.
+## The FastVariantLimits method of each preset, by the text of its button.
 const PRESETS: Dictionary[String, StringName] = {
 	"Save Files": &"for_save_files", "Network": &"for_network", "Unlimited": &"unlimited",
 }
@@ -39,7 +39,7 @@ func _process(_delta: float) -> void:
 			PRESETS[preset], ", as in a new resource" if preset == "Save Files" else ""])
 
 
-## The preset that the limits are equal to; empty if there is none.
+## The preset that has these limits; empty if there is none.
 func _preset() -> String:
 	for title in PRESETS:
 		var preset := _of(title)

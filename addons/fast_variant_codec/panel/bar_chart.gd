@@ -1,6 +1,6 @@
 @tool
 extends Control
-## Bars for what was measured: encoding and decoding, each of the engine and of the codec.
+## A bar chart of the times of the engine and of the codec, for encoding and decoding.
 
 const Benchmark := preload("benchmark.gd")
 ## Shown before anything is measured.
@@ -65,7 +65,7 @@ func _fit() -> void:
 	queue_redraw()
 
 
-## Whether there is no room for the workloads beside the bars; then they stand above them.
+## Whether the chart is too narrow for titles beside the bars. They are then above the bars.
 func _is_narrow() -> bool:
 	return size.x < 5.5 * _width_of("100,000 numbers, one value")
 
@@ -74,7 +74,7 @@ func _row_height() -> float:
 	return (3.5 if _is_narrow() else 2.5) * _line
 
 
-## Where the columns start: workloads, two with bars, and the end.
+## The start of a column: 0 has the titles, 1 and 2 have bars, 3 is the end.
 func _column(index: int) -> float:
 	var first := 0.0 if _is_narrow() else _width_of("100,000 numbers, one value") + _line
 	return 0.0 if index == 0 else first + (index - 1) * (size.x - first) / 2
@@ -104,7 +104,7 @@ func _draw_title(row: Benchmark.Row, top: float) -> void:
 			Color(color, 0.75) if row.is_identical else get_theme_color(&"error_color", &"Editor"))
 
 
-## For each workload a bar of the engine, and one of the codec below it.
+## Draws two bars for each workload: the engine's, and the codec's below it.
 func _draw_bars(column: int) -> void:
 	var color := get_theme_color(&"font_color", &"Label")
 	var gap := _width_of(" ")

@@ -1,29 +1,29 @@
 @tool
 extends RefCounted
-## Times workloads on a thread of its own. Its signals come on the main thread.
+## Times workloads on its own thread. Emits signals on the main thread.
 
 signal progressed(done: int, total: int)
 signal measured(row: Row)
-## With a sentence where something could not be measured.
+## Emitted at the end. `problem` says what could not be measured; empty if nothing failed.
 signal finished(problem: String)
 
 const Workload := preload("workloads.gd").Workload
 
 const RUNS := 7
-## What takes little is run more often, until so much time has passed.
+## The minimum time for each workload. Short workloads are run more often, up to MOST_RUNS times.
 const LEAST_MSEC := 300
 const MOST_RUNS := 100
 
 
-## What came of a workload: times in milliseconds, the median of all runs.
+## The results of a workload: times in milliseconds, the median of all runs.
 class Row:
 	extends RefCounted
 	var title: String
 	var items: int
 	var bytes: int
-	## Whether the codec gave the engine's bytes, and these the engine's values.
+	## Whether the codec's bytes and values equal the engine's.
 	var is_identical := true
-	## By "engine" and "codec".
+	## The times, by "engine" and "codec".
 	var encode: Dictionary[String, float] = {}
 	var decode: Dictionary[String, float] = {}
 
@@ -42,7 +42,7 @@ func is_running() -> bool:
 	return _thread != null
 
 
-## Stops after what is being timed.
+## Stops after the current run.
 func cancel() -> void:
 	_is_cancelled = true
 
@@ -74,12 +74,12 @@ func _finish(problem: String) -> void:
 	finished.emit(problem)
 
 
-## Null if it was cancelled.
+## Returns null if it was cancelled.
 func _measure(workload: Workload, values: Array, done: int, total: int) -> Row:
 	var row := Row.new()
 	row.title = workload.title
 	row.items = values.size()
-	# Of each run: encoding with the engine and with the codec, decoding likewise.
+	# The times of each run: encoding by the engine and by the codec, then decoding by both.
 	var times: Array[PackedFloat64Array] = [[], [], [], []]
 	var started := Time.get_ticks_msec()
 	for run in MOST_RUNS:
@@ -94,7 +94,7 @@ func _measure(workload: Workload, values: Array, done: int, total: int) -> Row:
 	return row
 
 
-## What is made here is freed behind the last look at the clock.
+## The times exclude freeing the results, which happens on return.
 func _run_once(workload: Workload, values: Array, row: Row, times: Array[PackedFloat64Array]) -> void:
 	var started := Time.get_ticks_usec()
 	var expected: Array[PackedByteArray] = []
@@ -126,7 +126,7 @@ func _run_once(workload: Workload, values: Array, row: Row, times: Array[PackedF
 			decoded.append(FastVariantCodec.decode(buffer))
 	times[3].append(_since(started))
 
-	# Values as bytes: NAN does not equal itself.
+	# Compares values as bytes, because NAN does not equal itself.
 	var is_same := buffers == expected and var_to_bytes(decoded) == var_to_bytes(expected_values)
 	row.is_identical = row.is_identical and is_same
 	row.bytes = expected.reduce(func(sum: int, buffer: PackedByteArray) -> int: return sum + buffer.size(), 0)

@@ -1,6 +1,6 @@
 @tool
 extends VBoxContainer
-## Times the codec beside the engine's own functions, in the background.
+## Compares the speed of the codec with that of the engine's own functions, in the background.
 
 const BarChart := preload("bar_chart.gd")
 const Benchmark := preload("benchmark.gd")
@@ -75,7 +75,7 @@ func run(workloads: Array[Workloads.Workload]) -> void:
 	_benchmark.start(workloads)
 
 
-## Times what a file holds.
+## Times the values in a file.
 func run_file(path: String) -> void:
 	run([Workloads.of_file(path)])
 

@@ -1,6 +1,6 @@
 @tool
 extends VBoxContainer
-## Runs the self-check against this very engine, and shows what came of it for each type.
+## Runs the self-check in the running engine, and shows the results for each type.
 
 const SelfCheck := preload("../self_check.gd")
 
@@ -58,7 +58,7 @@ func _init() -> void:
 	add_child(foot)
 
 
-## Engine, addon, and how engine memory is reached.
+## The engine, the addon, and the access path to engine memory.
 static func environment_in_words() -> String:
 	var report := FastVariantCodec.get_engine_report()
 	return "Godot %s, %s · FastVariantCodec %s · %s access: %s" % [
@@ -66,7 +66,7 @@ static func environment_in_words() -> String:
 	]
 
 
-## All that FastVariantCodec.get_engine_report says, line by line.
+## The entries of FastVariantCodec.get_engine_report, one per line.
 static func report_in_words() -> String:
 	var report := FastVariantCodec.get_engine_report()
 	return "\n".join(report.keys().map(func(key: String) -> String: return "%s: %s" % [key, report[key]]))
@@ -78,7 +78,7 @@ func run() -> void:
 	show_check(check)
 
 
-## Shows what came of a check.
+## Shows the results of a check.
 func show_check(check: SelfCheck) -> void:
 	_check = check
 	_show()

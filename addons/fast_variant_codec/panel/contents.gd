@@ -1,11 +1,11 @@
 @tool
 extends RefCounted
-## What bytes hold, for the panel: the nodes of one value, or of records that each stand behind their length, as
-## FileAccess.store_var and FastVariantCodec.pack_batch write them.
+## The contents of encoded bytes, for the panel: the nodes of one value, or of length-prefixed records, as written by
+## FileAccess.store_var and FastVariantCodec.pack_batch.
 
 enum Framing { AUTOMATIC, ONE_VALUE, RECORDS }
 
-## What a byte is there for. The first five are those of FastVariantCodec.inspect.
+## The role of a byte. The first five are the piece kinds of FastVariantCodec.inspect.
 enum Kind { CONTENT, HEADER, ELEMENT_TYPE, COUNT, PADDING, UNREAD }
 
 const KIND_NAMES: PackedStringArray = ["content", "header", "type", "count", "padding", "unread"]
@@ -17,23 +17,23 @@ const KIND_HELP: PackedStringArray = [
 	"Fills up to a multiple of 4 bytes.",
 	"Bytes that were not decoded, or that follow the value.",
 ]
-## The preview of a container ends after so many characters.
+## The number of characters after which the preview of a container is cut.
 const PREVIEW := 60
-## The maximum of values that are looked into at once. More are when somebody wants to see them.
+## The maximum number of values inspected at once. More are inspected on demand.
 const MAX_NODES := 10_000
-## The values of a record that its line shows.
+## The number of values inspected for the line of a record.
 const SHOWN_OF_RECORD := 8
-## The maximum of errors, and likewise of non-canonical encodings.
+## The maximum number of errors, and of non-canonical encodings.
 const MAX_PROBLEMS := 1000
-## A file of this many bytes does not fit into one array.
+## The size of the smallest file that does not fit into a PackedByteArray.
 const LARGEST := 1 << 31
-## Bytes of the length in front of a record.
+## The size of the length prefix of a record.
 const FRAME := 4
-## Bytes of the header and the count of an Array.
+## The size of the header and the count of an Array.
 const ARRAY_HEAD := 8
 
 
-## What is bad or odd about a byte.
+## An error or a non-canonical encoding at a byte.
 class Problem:
 	extends RefCounted
 	var offset: int
@@ -46,29 +46,29 @@ class Problem:
 		is_error = bad
 
 
-## Bytes that were looked into together: one value, one record, or more children of one value.
+## Bytes that were inspected together: one value, one record, or more children of one value.
 class Chunk:
 	extends RefCounted
 	var end: int
-	## The first of its nodes, and where each of them starts.
+	## The index of its first node, and the start of each node.
 	var first: int
 	var starts := PackedInt64Array()
 	var piece_offsets := PackedInt64Array()
 	var piece_kinds := PackedByteArray()
 
 
-## To be set from another thread when nobody wants the contents any more: reading ends soon, and leaves them incomplete.
+## Set from another thread to cancel reading, which then ends soon and leaves the contents incomplete.
 var is_cancelled := false
 var bytes: PackedByteArray
 var has_records: bool
-## As in FastVariantCodec.inspect, with places in all of the bytes. Outermost ones have no parent. Nodes are added when they are
-## wanted: see node_of_record and load_more.
+## The nodes of FastVariantCodec.inspect, with offsets in all of the bytes. Outermost nodes have no parent. Nodes are
+## added on demand: see node_of_record and load_more.
 var nodes: Array[Dictionary] = []
 var problems: Array[Problem] = []
-## Problems beyond the maximum, which `problems` does not hold.
+## The number of problems that `problems` omits, because they are beyond the maximum.
 var errors_left_out := 0
 var notes_left_out := 0
-## Where each record starts, with its length.
+## The offset of the length prefix of each record.
 var record_starts := PackedInt64Array()
 var record_count: int:
 	get:
@@ -76,14 +76,14 @@ var record_count: int:
 
 var _errors: Array[Problem] = []
 var _notes: Array[Problem] = []
-## In the order of where they start. A later one may lie inside of an earlier one.
+## Sorted by start. A later chunk may lie inside an earlier one.
 var _chunks: Array[Chunk] = []
 var _chunk_starts := PackedInt64Array()
-## The end of the last whole record.
+## The end of the last complete record.
 var _records_end := 0
 
 
-## Why a file cannot be read; empty if it can.
+## The reason why a file cannot be read; empty if it can.
 static func refusal_of(path: String) -> String:
 	var file := FileAccess.open(path, FileAccess.READ)
 	if file == null:
@@ -95,7 +95,7 @@ static func refusal_of(path: String) -> String:
 	return ""
 
 
-## Fills this with what the bytes hold that `load_bytes` gives.
+## Reads the contents of the bytes that `load_bytes` returns.
 func read(load_bytes: Callable, framing: Framing) -> void:
 	if is_cancelled:
 		return
@@ -109,7 +109,7 @@ func read(load_bytes: Callable, framing: Framing) -> void:
 	problems.sort_custom(func(a: Problem, b: Problem) -> bool: return a.offset < b.offset)
 
 
-## The innermost node that holds a byte, −1 where there is none. Looks into the record around it.
+## The innermost node that contains a byte; −1 if there is none. Inspects the record around the byte.
 func node_at(byte: int) -> int:
 	var chunk := _chunk_at(byte)
 	var index := -1 if chunk == null else chunk.first + chunk.starts.bsearch(byte, false) - 1
@@ -120,7 +120,7 @@ func node_at(byte: int) -> int:
 	return index
 
 
-## The outermost node of a record, −1 if it has none. Looks into the record.
+## The outermost node of a record; −1 if it has none. Inspects the record.
 func node_of_record(record: int) -> int:
 	var start := record_starts[record]
 	var at := _chunk_starts.bsearch(start)
@@ -130,7 +130,7 @@ func node_of_record(record: int) -> int:
 	return chunk.first if chunk.starts else -1
 
 
-## What FastVariantCodec.inspect says of a record, as far as its line shows it.
+## The result of FastVariantCodec.inspect for a record, limited to the values that its line shows.
 func outline_of_record(record: int) -> Dictionary:
 	return FastVariantCodec.inspect(bytes.slice(record_starts[record] + FRAME, end_of_record(record)), SHOWN_OF_RECORD)
 
@@ -139,12 +139,12 @@ func end_of_record(record: int) -> int:
 	return record_starts[record + 1] if record + 1 < record_count else _records_end
 
 
-## Whether load_more can look into the children that a node has left out: it needs no names in front of them.
+## Whether load_more can inspect the children that a node has left out. Names precede those of objects, so it cannot.
 func can_load_more(index: int) -> bool:
 	return nodes[index].has("left_out") and nodes[index]["type"] != TYPE_OBJECT
 
 
-## Looks into more children of a node that has left out some.
+## Inspects more children of a node that has left out some.
 func load_more(index: int) -> void:
 	var node := nodes[index]
 	var start: int = node["left_out_offset"]
@@ -156,7 +156,7 @@ func load_more(index: int) -> void:
 	_add_outline(FastVariantCodec.inspect(head + bytes.slice(start, end), MAX_NODES), start - ARRAY_HEAD, start, end, index)
 
 
-## Where a node starts; a record with its length.
+## The start of a node; for a record, of its length prefix.
 func start_of(index: int) -> int:
 	return nodes[index]["offset"] - (FRAME if nodes[index]["role"] == "record" else 0)
 
@@ -165,7 +165,7 @@ func end_of(index: int) -> int:
 	return mini(nodes[index]["offset"] + nodes[index]["size"], bytes.size())
 
 
-## The nodes that are held by what holds this one.
+## The children of the parent of a node; only the node itself if it has no parent.
 func siblings_of(index: int) -> PackedInt32Array:
 	var parent: int = nodes[index]["parent"]
 	return PackedInt32Array([index]) if parent < 0 else nodes[parent]["children"]
@@ -177,7 +177,7 @@ func kind_of(byte: int) -> Kind:
 	return chunk.piece_kinds[piece] as Kind if piece >= 0 else Kind.UNREAD
 
 
-## The problem at a byte, a bad one before an odd one, or null.
+## The problem at a byte, an error rather than a note; null if there is none.
 func problem_at(byte: int) -> Problem:
 	var found: Problem = null
 	for problem in problems:
@@ -186,7 +186,7 @@ func problem_at(byte: int) -> Problem:
 	return found
 
 
-## The nodes that have a line in a tree, of those held by one: the line of an entry names its key, so a plain key has none.
+## The siblings that have a line in a tree. A plain key has none, because the line of its entry names it.
 func lines_of(siblings: PackedInt32Array) -> PackedInt32Array:
 	var lines := PackedInt32Array()
 	for index in siblings:
@@ -195,7 +195,7 @@ func lines_of(siblings: PackedInt32Array) -> PackedInt32Array:
 	return lines
 
 
-## The node whose line stands for this one: that of the value, for a plain key.
+## The node whose line also stands for this one: for a plain key, its value.
 func line_of(index: int) -> int:
 	var node := nodes[index]
 	if node["role"] != "key" or not node["is_complete"] or node["children"] or node.has("left_out"):
@@ -205,7 +205,7 @@ func line_of(index: int) -> int:
 	return siblings[after] if after < siblings.size() else index
 
 
-## A node in short: for a container, what it begins with.
+## A short form of a node; for a container, its first elements.
 func preview_of(index: int) -> String:
 	return preview_among(nodes, index)
 
@@ -235,7 +235,7 @@ static func preview_among(nodes: Array[Dictionary], index: int) -> String:
 	return ("{ %s }" if node["type"] == TYPE_DICTIONARY else "[%s]") % ", ".join(parts)
 
 
-## What a node is in the one that holds it, and its type.
+## The role of a node in its parent, and its type.
 func title_of(index: int) -> String:
 	var node := nodes[index]
 	var type: String = node["type_name"]
@@ -255,7 +255,7 @@ func title_of(index: int) -> String:
 	return type
 
 
-## What a byte is, in words.
+## A description of a byte.
 func byte_in_words(byte: int) -> String:
 	var words := "Byte %d (0x%x) is %02x" % [byte, byte, bytes[byte]]
 	var index := node_at(byte)
@@ -268,13 +268,13 @@ func byte_in_words(byte: int) -> String:
 
 
 func _key_of(value: int) -> int:
-	# A key with nodes of its own stands in front of them.
+	# Not the index before the value: a container key has children between itself and its value.
 	var siblings := siblings_of(value)
 	return siblings[siblings.bsearch(value) - 1]
 
 
-## Whether records are the better explanation: the bytes are not one whole value, and the first record is one, or each
-## record ends where the next one starts.
+## Whether the bytes look like records: they are not one complete value, and either the first record is one, or each of
+## several records ends where the next one starts.
 func _looks_framed() -> bool:
 	if bytes.size() < 2 * FRAME:
 		return false
@@ -310,7 +310,7 @@ func _add_records() -> void:
 			return
 		record_starts.append(at)
 		_records_end = at + FRAME + length
-		# A damaged record may have no nodes.
+		# Counts records too, because a damaged record may have no nodes.
 		if maxi(nodes.size(), record_count) <= MAX_NODES:
 			_add_problems(_add_record(record_count - 1), at + FRAME)
 		else:
@@ -318,7 +318,7 @@ func _add_records() -> void:
 		at = _records_end
 
 
-## Looks into a record, and returns what FastVariantCodec.inspect says of it.
+## Inspects a record, adds its nodes, and returns the result of FastVariantCodec.inspect.
 func _add_record(record: int) -> Dictionary:
 	var start := record_starts[record]
 	var end := end_of_record(record)
@@ -339,7 +339,7 @@ func _add_value() -> void:
 	_add_problems(outline, 0)
 
 
-## Adds the nodes of an outline, whose bytes start at `shift`. With a parent, its outermost node is not a value itself, but holds
+## Adds the nodes of an outline whose bytes start at `shift`. With a parent, skips the outermost node, which only holds
 ## more children of the parent.
 func _add_outline(outline: Dictionary, shift: int, start: int, end: int, parent := -1) -> Chunk:
 	var chunk := _add_chunk(start, end)
@@ -376,7 +376,7 @@ func _add_outline(outline: Dictionary, shift: int, start: int, end: int, parent 
 				nodes[parent][key] = found[0][key] + (shift if key == "left_out_offset" else 0)
 	var offsets: PackedInt64Array = outline["piece_offsets"]
 	for i in offsets.size():
-		# The header in front of more children is not in the bytes.
+		# The header that load_more adds is not in the bytes.
 		if shift + offsets[i] >= start:
 			chunk.piece_offsets.append(shift + offsets[i])
 			chunk.piece_kinds.append(outline["piece_kinds"][i])
@@ -395,7 +395,7 @@ func _add_chunk(start: int, end: int) -> Chunk:
 	return chunk
 
 
-## The innermost chunk around a byte; null if there is none. Looks into the record around it.
+## The innermost chunk around a byte; null if there is none. Inspects the record around the byte.
 func _chunk_at(byte: int) -> Chunk:
 	if has_records and byte < _records_end:
 		node_of_record(record_starts.bsearch(byte, false) - 1)
@@ -407,7 +407,7 @@ func _chunk_at(byte: int) -> Chunk:
 
 func _add_problems(outline: Dictionary, start: int) -> void:
 	if outline["error"] != FastVariantCodec.OK:
-		# The place is told apart from the message, and counts from the start of all bytes.
+		# The panel shows the offset separately, from the start of all bytes.
 		var message: String = outline["message"]
 		message = message.replace(" (at byte %d)" % outline["offset"], "")
 		_add_problem(start + outline["offset"], message, true)

@@ -1,8 +1,8 @@
 @tool
 extends Tree
-## The places where two files differ, each with what is there in both.
+## Lists the differences between two files, with the values of both.
 
-## The user chose a place.
+## Emitted when the user selects a difference.
 signal difference_selected(difference: Differences.Difference)
 
 const Differences := preload("differences.gd")

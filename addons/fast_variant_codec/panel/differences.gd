@@ -1,36 +1,36 @@
 @tool
 extends RefCounted
-## What differs between the bytes of two files, for the panel.
+## The differences between the contents of two files, for the panel.
 
 const Contents := preload("contents.gd")
 
-## How many differences are listed.
+## The maximum number of differences listed.
 const MOST := 1000
-## Characters of a value, and of a text in it.
+## The maximum number of characters of a value, or of a key in a path.
 const PREVIEW := 120
-## The header and the count of an Array, which records become the elements of.
+## The size of the header and count of the Array that the records are joined into.
 const HEAD := 8
 
 
-## One place.
+## One difference.
 class Difference:
 	extends RefCounted
 	var place: String
-	## What is there; empty on the side that has nothing there.
+	## The values; empty on the side that has none.
 	var old: String
 	var new: String
-	## Its bytes, from the first to behind the last; without any, both are 0.
+	## The start and end of the bytes of each value; both are 0 if there is none.
 	var old_bytes: Vector2i
 	var new_bytes: Vector2i
 
 
 var found: Array[Difference] = []
-## Why there is no comparison; empty if there is one.
+## The reason why the files cannot be compared; empty if they can.
 var refusal := ""
 var has_more := false
 
 
-## Fills this with what differs. For any thread.
+## Finds the differences. Any thread may call it.
 func compare(old: Contents, new: Contents) -> void:
 	if old.has_records != new.has_records:
 		refusal = "One file holds records, the other one value; choose the same for both"
@@ -60,7 +60,7 @@ func compare(old: Contents, new: Contents) -> void:
 		found.append(one)
 
 
-## A path as one writes it in a script.
+## A path in GDScript notation.
 static func place_of(path: Array) -> String:
 	var place := ""
 	for step: Variant in path:
@@ -73,7 +73,7 @@ static func place_of(path: Array) -> String:
 	return place.trim_prefix(".") if place else "the whole value"
 
 
-## A value in a few words.
+## A short form of a value.
 static func preview_of(value: Variant) -> String:
 	match typeof(value):
 		TYPE_STRING, TYPE_STRING_NAME:
@@ -86,7 +86,7 @@ static func preview_of(value: Variant) -> String:
 	return str(value).left(PREVIEW)
 
 
-## The bytes of one value; records become an Array of their values. `starts` takes where each record starts in it.
+## The bytes of one value; records become an Array of their values. `starts` receives the start of each record in it.
 static func _joined(contents: Contents, starts: PackedInt64Array) -> PackedByteArray:
 	if not contents.has_records:
 		return contents.bytes
@@ -102,11 +102,11 @@ static func _joined(contents: Contents, starts: PackedInt64Array) -> PackedByteA
 	return joined
 
 
-## Where bytes of the joined value are in the file.
+## Maps a byte range of the joined value to the file.
 static func _in_file(place: PackedInt64Array, starts: PackedInt64Array) -> Vector2i:
 	if place.is_empty():
 		return Vector2i()
-	# Each record before has its length in front, and so has this one.
+	# In the file, this record and each one before it have a length prefix.
 	var record := starts.bsearch(place[0], false)
 	var moved := record * Contents.FRAME - HEAD if record > 0 else 0
 	return Vector2i(place[0] + moved, place[1] + moved)

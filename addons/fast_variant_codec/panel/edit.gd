@@ -4,8 +4,7 @@ extends RefCounted
 
 const Contents := preload("contents.gd")
 
-## Types that are edited as text. Their bytes can be exchanged: nothing else in a file depends on their size, except the length of
-## their record.
+## Types that can be edited as text. Only the length prefix of their record depends on their size.
 const TYPES: PackedInt32Array = [
 	TYPE_BOOL, TYPE_INT, TYPE_FLOAT, TYPE_STRING, TYPE_STRING_NAME, TYPE_NODE_PATH, TYPE_VECTOR2, TYPE_VECTOR2I, TYPE_RECT2,
 	TYPE_RECT2I, TYPE_VECTOR3, TYPE_VECTOR3I, TYPE_VECTOR4, TYPE_VECTOR4I, TYPE_PLANE, TYPE_QUATERNION, TYPE_AABB, TYPE_COLOR,
@@ -22,7 +21,7 @@ static func text_of(contents: Contents, node: int) -> String:
 	return var_to_str(FastVariantCodec.decode(contents.bytes.slice(offset, contents.end_of(node))))
 
 
-## The bytes of the file with another value for a node; empty if the text is not a value of its type.
+## The bytes of the file with another value for a node; empty if `text` is not a value of its type.
 static func changed(contents: Contents, node: int, text: String) -> PackedByteArray:
 	var type: int = contents.nodes[node]["type"]
 	var value: Variant = str_to_var(text)
@@ -40,13 +39,13 @@ static func changed(contents: Contents, node: int, text: String) -> PackedByteAr
 	return bytes
 
 
-## Replaces the contents of a file, unless it has changed. Returns what went wrong, or nothing.
+## Replaces the contents of a file, unless it has changed. Returns the reason if it fails; otherwise, an empty text.
 static func write(path: String, old: Contents, bytes: PackedByteArray) -> String:
 	if FileAccess.get_file_as_bytes(path) != old.bytes:
 		return "%s has changed since it was opened. Open it again." % path
 	if old.has_records:
 		var records := FastVariantCodec.unpack_batch(bytes)
-		# Otherwise, the codec would write other bytes.
+		# Only if the codec writes exactly these bytes.
 		if records.is_ok() and FastVariantCodec.pack_batch(records.value) == bytes:
 			return FastVariantCodec.try_save_batch(path, records.value).message
 	var beside := path + ".new"

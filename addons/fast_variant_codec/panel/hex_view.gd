@@ -1,11 +1,11 @@
 @tool
 extends Control
-## Bytes in rows: offset, hexadecimal, characters. Only what is visible is drawn.
+## Shows bytes in rows: offset, hexadecimal, characters. Draws only the visible rows.
 ##
-## What a byte is there for shows in its colour and in the line below it; the selected bytes stand on a ground of their
-## own, a bad byte in a box with a sign beside its row.
+## The colour of a byte and the line below it show its role. Selected bytes have a background colour. A byte with a
+## problem has a box, and an icon beside its row.
 
-## The user moved to a byte.
+## Emitted when the user moves to a byte.
 signal byte_selected(byte: int)
 
 const Contents := preload("contents.gd")
@@ -15,13 +15,13 @@ const KIND_COLORS: Dictionary[Contents.Kind, StringName] = {
 	Contents.Kind.ELEMENT_TYPE: &"base_type_color", Contents.Kind.COUNT: &"number_color",
 	Contents.Kind.PADDING: &"comment_color", Contents.Kind.UNREAD: &"unread_color",
 }
-## How many bytes a row may have, the most that fit.
+## The possible numbers of bytes per row. The view uses the first that fits.
 const COLUMNS: PackedInt32Array = [16, 8]
-## Bytes between which there is a wider gap.
+## The number of bytes between wider gaps.
 const GROUP := 4
 
 var contents: Contents
-## The byte that the keyboard moves from, −1 without one.
+## The byte that the keyboard moves from; −1 if there is none.
 var caret := -1
 
 var _selection_start := 0
@@ -30,7 +30,7 @@ var _columns := 16
 var _scroll := VScrollBar.new()
 var _font: Font
 var _font_size := 14
-## Of one character.
+## The size of one character.
 var _cell := Vector2.ONE
 var _colors: Dictionary[StringName, Color] = {}
 
@@ -56,7 +56,7 @@ func show_contents(shown: Contents) -> void:
 	_layout()
 
 
-## Highlights bytes, with the caret on the first unless it is among them, and shows where they start.
+## Highlights bytes and scrolls to the caret, which moves to the first of them unless it is among them.
 func select(start: int, end: int) -> void:
 	_selection_start = start
 	_selection_end = end
@@ -71,27 +71,27 @@ func selected_bytes() -> PackedByteArray:
 	return contents.bytes.slice(_selection_start, _selection_end) if contents else PackedByteArray()
 
 
-## From the first highlighted byte to behind the last one.
+## The offset of the first highlighted byte, and the offset after the last one.
 func selection() -> Vector2i:
 	return Vector2i(_selection_start, _selection_end)
 
 
-## Puts the highlighted bytes on the clipboard.
+## Copies the highlighted bytes to the clipboard, in hexadecimal.
 func copy() -> void:
 	DisplayServer.clipboard_set(selected_bytes().hex_encode())
 
 
-## The middle of a byte's two digits, where it is visible.
+## The centre of the two digits of a visible byte.
 func position_of(byte: int) -> Vector2:
 	return _hex_rect(byte).get_center()
 
 
-## The colour in which bytes of a kind are drawn.
+## The colour of bytes of a kind.
 func color_of(kind: Contents.Kind) -> Color:
 	return _colors[KIND_COLORS[kind]]
 
 
-## The line below what is of a kind, from `from` over `width`.
+## Draws the line below bytes of a kind, from `from` over `width`.
 static func draw_cue(canvas: CanvasItem, kind: Contents.Kind, from: Vector2, width: float, color: Color) -> void:
 	var scale := EditorInterface.get_editor_scale()
 	var to := from + Vector2(width, 0)
@@ -107,7 +107,7 @@ static func draw_cue(canvas: CanvasItem, kind: Contents.Kind, from: Vector2, wid
 			canvas.draw_dashed_line(from, to, color, scale, scale)
 
 
-## One of the script editor's colours, which go together in any theme.
+## One of the script editor's colours, which match in every theme.
 static func text_editor_color(color_name: StringName) -> Color:
 	return EditorInterface.get_editor_settings().get_setting("text_editor/theme/highlighting/%s" % color_name)
 
@@ -142,7 +142,7 @@ func _read_theme() -> void:
 	_colors[&"warning_color"] = get_theme_color(&"warning_color", &"Editor")
 
 
-## How wide a row of so many bytes is.
+## The width of a row of `columns` bytes.
 func width_of(columns: int) -> float:
 	return _text_x(columns) + (columns + 1) * _cell.x + _scroll.get_combined_minimum_size().x
 
@@ -164,7 +164,7 @@ func _visible_rows() -> int:
 	return maxi(1, int((size.y - _margin()) / _cell.y))
 
 
-## Above the first row.
+## The space above the first row.
 func _margin() -> float:
 	return 3 * EditorInterface.get_editor_scale()
 
@@ -182,7 +182,7 @@ func reveal(byte: int) -> void:
 		_scroll.value = row - _visible_rows() / 2
 
 
-## Characters of the offset.
+## The number of digits of an offset.
 func _offset_digits() -> int:
 	return maxi(4, "%x".length() if contents == null else ("%x" % contents.bytes.size()).length())
 
@@ -211,7 +211,7 @@ func _text_rect(byte: int) -> Rect2:
 	return Rect2(_text_x(_columns) + (byte % _columns) * _cell.x, _row_y(byte), _cell.x, _cell.y)
 
 
-## The byte at a place, −1 where there is none.
+## The byte at a position; −1 if there is none.
 func _byte_at(place: Vector2) -> int:
 	if contents == null:
 		return -1
@@ -286,12 +286,12 @@ func _draw_selection(first: int, end: int) -> void:
 
 func _draw_problems(first: int, end: int) -> void:
 	var scale := EditorInterface.get_editor_scale()
-	# Odd ones first, so that a bad one in the same row has its sign.
+	# Warnings first, so that the icon of an error in the same row covers theirs.
 	for is_error: bool in [false, true]:
 		var color := _colors[&"error_color" if is_error else &"warning_color"]
 		var icon := get_theme_icon(&"StatusError" if is_error else &"StatusWarning", &"EditorIcons")
 		for problem in contents.problems:
-			# What is missing at the end is marked at the last byte.
+			# Missing bytes at the end are marked at the last byte.
 			var byte := mini(problem.offset, contents.bytes.size() - 1)
 			if problem.is_error != is_error or byte < first or byte >= end:
 				continue

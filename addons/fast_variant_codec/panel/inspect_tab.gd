@@ -1,7 +1,7 @@
 @tool
 extends VBoxContainer
-## Shows what bytes hold: a tree of values beside the bytes; selecting in one highlights in the other. Or what differs
-## between two files: a list of places, beside the bytes of both.
+## Shows a tree of values beside the bytes; selecting in one highlights in the other. Or shows the differences between
+## two files, beside the bytes of both.
 
 const Contents := preload("contents.gd")
 const DifferenceTree := preload("difference_tree.gd")
@@ -11,15 +11,15 @@ const HexView := preload("hex_view.gd")
 const Legend := preload("legend.gd")
 const ValueTree := preload("value_tree.gd")
 
-## How many problems are visible at once.
+## The number of problems visible at once.
 const PROBLEM_LINES := 3
-## Bytes that are searched between two frames.
+## The number of bytes searched per frame.
 const SEARCHED := 4 << 20
-## How many files the list of saves has.
+## The maximum number of files in the list of saves.
 const MOST_SAVES := 30
-## How deep folders in user:// are searched for saves.
+## The levels of folders in user:// that are searched for saves.
 const SAVE_LEVELS := 2
-## How much the tree should have at least, of what the bytes take.
+## The minimum width of the tree, as a share of the width of the bytes.
 const TREE_SHARE := 0.75
 
 var tree := ValueTree.new()
@@ -32,13 +32,13 @@ var words := Label.new()
 var contents: Contents
 
 var _source := ""
-## The path of what is shown; empty if it is no file.
+## The path of the shown file; empty if the bytes are not from a file.
 var _file := ""
 var _framing := OptionButton.new()
 var _title := Label.new()
 var _empty := Label.new()
 var _compare := Button.new()
-## Between the bytes of both files.
+## Separates the bytes of the two files.
 var _divider := HSeparator.new()
 var _split := HSplitContainer.new()
 var _dialog: EditorFileDialog
@@ -49,14 +49,14 @@ var _find := LineEdit.new()
 var _edit := Button.new()
 var _edit_dialog: ConfirmationDialog
 var _edit_text: LineEdit
-## The bytes of the file with an edited value, which nobody has written yet.
+## The bytes of the file with an edited value, not written yet.
 var _edited := PackedByteArray()
 var _write := Button.new()
-## What a chosen file is for.
+## Called with the path of the chosen file.
 var _on_chosen: Callable
-## What was asked for last.
+## The contents requested last.
 var _wanted: Contents
-## By what they read; also those whose contents nobody wants any more.
+## The background tasks, by the contents that they fill. Includes cancelled ones.
 var _tasks: Dictionary[Contents, int] = {}
 
 
@@ -124,7 +124,7 @@ func show_bytes(bytes: PackedByteArray, source: String) -> void:
 	_read(func() -> PackedByteArray: return bytes, source)
 
 
-## Compares what is shown with another file.
+## Compares the shown bytes with another file.
 func compare_with(path: String) -> void:
 	var refusal := Contents.refusal_of(path)
 	if refusal:
@@ -140,7 +140,7 @@ func compare_with(path: String) -> void:
 	, func(second: Contents) -> void: _show_comparison(second, differences, path.get_file()))
 
 
-## Shows what the clipboard holds.
+## Shows the bytes in the clipboard.
 func paste() -> void:
 	var text := DisplayServer.clipboard_get()
 	var bytes := bytes_of(text)
@@ -150,7 +150,7 @@ func paste() -> void:
 		show_bytes(bytes, "Pasted bytes")
 
 
-## Selects what a text names: a record by its number, a byte by its offset, or the next place that has the text.
+## Selects a record by its number, a byte by its hexadecimal offset, or the next occurrence of a text.
 func find(text: String) -> void:
 	if contents == null or contents.bytes.is_empty() or text.is_empty():
 		return
@@ -172,7 +172,8 @@ func find(text: String) -> void:
 	_on_byte_selected(at)
 
 
-## Where bytes are next, from an offset on and then from the start; −1 if nowhere, or if other contents are shown meanwhile.
+## The next occurrence of bytes after an offset, or else from the start. −1 if there is none, or if other contents are
+## shown.
 func _place_of(wanted: PackedByteArray, from: int) -> int:
 	var searched := contents
 	var digits := wanted.hex_encode()
@@ -180,7 +181,7 @@ func _place_of(wanted: PackedByteArray, from: int) -> int:
 		for start in range(part.x, part.y, SEARCHED):
 			var text := searched.bytes.slice(start, mini(start + SEARCHED + wanted.size() - 1, part.y)).hex_encode()
 			var at := text.find(digits)
-			# Half a byte is none.
+			# Skips matches that start in the middle of a byte.
 			while at % 2 == 1:
 				at = text.find(digits, at + 1)
 			if at >= 0:
@@ -192,8 +193,8 @@ func _place_of(wanted: PackedByteArray, from: int) -> int:
 	return -1
 
 
-## The bytes that a text shows: as hexadecimal digits, however they are grouped, or as `[27, 0]`. None where it is
-## neither.
+## Parses bytes from hexadecimal digits in any grouping, or from an array such as `[27, 0]`. Returns no bytes if the
+## text is neither.
 static func bytes_of(text: String) -> PackedByteArray:
 	var stripped := text.strip_edges()
 	if stripped.begins_with("[") and stripped.ends_with("]"):
@@ -207,7 +208,7 @@ static func bytes_of(text: String) -> PackedByteArray:
 static func _bytes_of_numbers(numbers: PackedStringArray) -> PackedByteArray:
 	var bytes := PackedByteArray()
 	for number in numbers:
-		# Longer ones may not fit in 64 bits, and the engine would print a warning.
+		# Longer numbers may not fit in 64 bits, and the engine would print a warning.
 		var digits := number.strip_edges().trim_suffix(".0")
 		if digits.length() > 3 or not digits.is_valid_int() or digits.to_int() != clampi(digits.to_int(), 0, 255):
 			return PackedByteArray()
@@ -272,7 +273,7 @@ func _make_toolbar() -> Control:
 	return bar
 
 
-## What is shown, and what is selected.
+## The status bar, which describes the contents and the selection.
 func _make_status() -> Control:
 	var bar := HBoxContainer.new()
 	for label: Label in [_title, words]:
@@ -298,13 +299,13 @@ func _notification(what: int) -> void:
 		NOTIFICATION_RESIZED:
 			_divide()
 		NOTIFICATION_THEME_CHANGED:
-			# The bytes take the new font first.
+			# Deferred, because the bytes must take the new font first.
 			_divide.call_deferred()
 			if contents:
 				_show()
 
 
-## Gives the bytes as many columns as leave room for the tree.
+## Gives the bytes the most columns that leave enough width for the tree.
 func _divide() -> void:
 	for columns in HexView.COLUMNS:
 		hex.custom_minimum_size.x = ceilf(hex.width_of(columns))
@@ -367,13 +368,13 @@ func _drop_data(_at: Vector2, data: Variant) -> void:
 	open_file(data["files"][0])
 
 
-## From outside of the editor. (It also copies the files into the project, as always.)
+## Opens a file dropped from outside of the editor, which also copies it into the project, as always.
 func _on_files_dropped(files: PackedStringArray) -> void:
 	if is_visible_in_tree() and get_global_rect().has_point(get_global_mouse_position()) and files.size() == 1:
 		open_file(files[0])
 
 
-## Gets bytes and looks at them in the background, so that the editor stays fluid with large ones.
+## Loads and inspects bytes in the background, so that large files do not block the editor.
 func _read(load_bytes: Callable, source: String) -> void:
 	_say("Reading %s…" % source)
 	_source = source
@@ -383,7 +384,7 @@ func _read(load_bytes: Callable, source: String) -> void:
 		_show())
 
 
-## Has `work` fill contents in the background, and `on_done` show them. What was asked for before ends by itself.
+## Runs `work` in the background to fill contents, then `on_done` to show them. Cancels the previous request.
 func _start(work: Callable, on_done: Callable) -> void:
 	if _wanted:
 		_wanted.is_cancelled = true
@@ -415,7 +416,7 @@ func _show() -> void:
 		else "1 record" if contents.record_count == 1 else "%d records" % contents.record_count)]
 	_title.tooltip_text = _title.text
 	if contents.nodes.is_empty() and contents.problems and not contents.has_records:
-		# Another format, which the message names.
+		# The file has another format, which the message names.
 		_say("%s: %s" % [_source, contents.problems[0].message])
 	_show_problems()
 
@@ -470,7 +471,7 @@ func _on_edit_pressed() -> void:
 	_edit_text.grab_focus()
 
 
-## Gives the selected value another one, in GDScript's notation, and shows the difference.
+## Replaces the selected value by one in GDScript notation, and shows the difference.
 func edit(text: String) -> void:
 	var node := tree.selected_node()
 	var bytes := Edit.changed(contents, node, text)

@@ -1,20 +1,20 @@
 @tool
 extends Tree
-## The values that bytes hold, as a tree. What a line holds is added when it is unfolded; where it is much, in groups,
-## since the engine's tree takes long with thousands of lines.
+## A tree of the values in encoded bytes. Children are added when their line is unfolded. Many children are added in
+## groups, because the engine's Tree is slow with thousands of lines.
 
-## The user chose a value, or a line for those left out.
+## Emitted when the user selects a value, or a line for values left out.
 signal range_selected(start: int, end: int)
-## The user wants the bytes of what is selected.
+## Emitted when the user copies the bytes of the selection.
 signal copy_wanted
 
 const Contents := preload("contents.gd")
 
 enum Column { VALUE, PREVIEW, OFFSET, SIZE }
 
-## With no more values than this, all are unfolded.
+## Up to this many values, all lines are unfolded.
 const UNFOLDED := 60
-## How many lines there are in a group.
+## The number of lines in a group.
 const GROUP := 100
 
 var contents: Contents
@@ -24,9 +24,9 @@ var _items: Dictionary[int, TreeItem] = {}
 var _folded: Dictionary[TreeItem, PackedInt32Array] = {}
 ## Lines for children that were left out, with the node that holds them.
 var _rests: Dictionary[TreeItem, int] = {}
-## Lines of records that nobody has looked into, and of groups of records.
+## The lines of records that have not been inspected, and of groups of records.
 var _folded_records: Dictionary[TreeItem, Vector2i] = {}
-## Whether a selection is being made here, not by the user.
+## Whether the code is selecting a line, not the user.
 var _is_selecting := false
 
 
@@ -77,13 +77,13 @@ func select_node(index: int) -> void:
 	_is_selecting = false
 
 
-## The selected node, −1 without one.
+## The selected node; −1 if there is none.
 func selected_node() -> int:
 	var item := get_selected()
 	return item.get_metadata(Column.VALUE) if item else -1
 
 
-## The engine's own tree unfolds with the arrows, too, but lets the focus go to a neighbour then.
+## Folds and unfolds lines with the arrow keys. The engine's Tree does too, but then moves the focus to a neighbour.
 func _gui_input(event: InputEvent) -> void:
 	var item := get_selected()
 	if event.is_action_pressed(&"ui_copy"):
@@ -101,9 +101,9 @@ func _width_of(text: String) -> int:
 			+ margins + get_theme_constant(&"h_separation") + 6 * EditorInterface.get_editor_scale())
 
 
-## The line of a node, added with those that hold it if it is not there yet.
+## The line of a node. Adds it and its parents if they are missing.
 func _item_of(index: int) -> TreeItem:
-	# Without recursion: values may lie a thousand levels deep.
+	# Not recursive, because values may be nested a thousand levels deep.
 	var missing := PackedInt32Array()
 	var above := index
 	while above >= 0 and not _items.has(above):
@@ -122,7 +122,7 @@ func _item_of(index: int) -> TreeItem:
 	return item
 
 
-## The line of a record, whose nodes it adds.
+## The line of a record. Adds the nodes of the record.
 func _item_of_record(record: int) -> TreeItem:
 	var item := get_root()
 	while true:
@@ -156,7 +156,7 @@ func _add_records(parent: TreeItem, records: Vector2i) -> void:
 		item.set_metadata(Column.PREVIEW, Vector2i(first, last))
 
 
-## Adds the line of a record, without looking into all of it.
+## Adds the line of a record, for which it inspects only the first values.
 func _add_record(parent: TreeItem, record: int) -> TreeItem:
 	var outline := contents.outline_of_record(record)
 	var found: Array[Dictionary] = outline["nodes"]
@@ -182,7 +182,7 @@ func _fold_records(item: TreeItem, records: Vector2i) -> void:
 	_folded_records[item] = records
 
 
-## Gives the line of a record its node.
+## Links the line of a record to its node.
 func _name_record(item: TreeItem, record: int) -> int:
 	var node := contents.node_of_record(record)
 	if node >= 0:
@@ -232,14 +232,14 @@ func _add_node(parent: TreeItem, index: int) -> void:
 		item.collapsed = false
 
 
-## Lets a line be unfolded.
+## Adds a placeholder child, so that the user can unfold the line.
 func _fold(item: TreeItem, indexes: PackedInt32Array) -> void:
 	item.create_child()
 	item.collapsed = true
 	_folded[item] = indexes
 
 
-## Adds what a line holds, unless that is there already.
+## Adds the children of a line, unless they are already there.
 func _unfold(item: TreeItem) -> void:
 	if _folded_records.has(item):
 		var records := _folded_records[item]
@@ -272,7 +272,7 @@ func _add_children(item: TreeItem, index: int) -> void:
 			_rests[rest] = index
 
 
-## Replaces the line for what was left out by more lines.
+## Replaces the line for children left out by more lines.
 func _load_more(rest: TreeItem) -> void:
 	var index := _rests[rest]
 	contents.load_more(index)

@@ -1,6 +1,6 @@
 @tool
 extends RefCounted
-## What the benchmark encodes and decodes.
+## The data that the benchmark encodes and decodes.
 
 const Contents := preload("contents.gd")
 
@@ -9,13 +9,13 @@ const WORDS: PackedStringArray = [
 ]
 
 
-## Values with a name; made when they are needed.
+## Named values, made on demand.
 class Workload:
 	extends RefCounted
 	var title: String
-	## Whether the values are one batch, or each is a call of its own.
+	## Whether the values are one batch; otherwise, each has a call of its own.
 	var is_batch: bool
-	## Gives the values, or a sentence that says why there are none.
+	## Returns the values, or a message that says why there are none.
 	var make: Callable
 
 	func _init(shown: String, batch: bool, maker: Callable) -> void:
@@ -61,7 +61,7 @@ static func _read(path: String) -> Variant:
 	return "%s contains neither records nor a single value: %s" % [path.get_file(), value.message]
 
 
-## The elements of a document's lists, or a document without lists as a whole.
+## The elements of all lists at the top of a document, or the document itself if there are none.
 static func _entries(document: Variant) -> Array:
 	var entries: Array = []
 	for list: Variant in (document.values() if document is Dictionary else [document]):

@@ -1,6 +1,6 @@
 @tool
 extends RefCounted
-## Uses the panel as a person does, by mouse and keyboard, and compares what it shows with what the engine says.
+## Operates the panel by mouse and keyboard, and compares what it shows with the engine's results.
 ##
 ## Arguments: --pictures DIR saves a picture of each tab there.
 
@@ -19,14 +19,14 @@ func run(plugin: EditorPlugin) -> void:
 	var arguments := OS.get_cmdline_user_args()
 	if arguments.size() == 2 and arguments[0] == "--pictures":
 		_pictures = arguments[1]
-	# Every frame is drawn.
+	# Draws every frame.
 	OS.low_processor_usage_mode = false
 	_panel = _find_panel()
 	_check("the panel is there", _panel != null)
 	if _panel:
 		_plugin.make_bottom_panel_item_visible(_panel)
 		if _pictures:
-			# An empty canvas above, and a panel drawn up a little.
+			# For the pictures: an empty canvas above, and a taller panel.
 			EditorInterface.set_main_screen_editor("2D")
 			_panel.custom_minimum_size.y *= 1.5
 		await _frames(3)
@@ -61,7 +61,7 @@ func _inspect_value() -> void:
 	var tab: Control = _panel.inspect
 	_check("one value", not tab.contents.has_records and tab.problems.item_count == 0)
 	_check("the first value of the tree is the whole", tab.tree.get_root().get_child_count() == 1)
-	# Down the tree by keyboard: each line highlights what the engine finds there.
+	# Down the tree by keyboard: each line highlights the bytes that the engine decodes there.
 	tab.tree.grab_focus()
 	var found_values: Array = []
 	for step in 12:
@@ -78,7 +78,7 @@ func _inspect_value() -> void:
 	_check("the line of an entry has its key", top.get_child(0).get_text(0) == "\"name\": String", top.get_child(0).get_text(0))
 	_check("the preview of a container begins with what it holds",
 			top.get_text(1).begins_with("{ \"name\": \"Ren\", \"level\": 42, ") and top.get_text(1).ends_with(", … }"), top.get_text(1))
-	# The other way round, by mouse: the text "Ren".
+	# The other way round, by mouse: a click on the text "Ren".
 	var at := bytes.hex_encode().find("Ren".to_utf8_buffer().hex_encode()) / 2
 	await _click_byte(at)
 	var found: Dictionary = tab.contents.nodes[tab.tree.selected_node()]
@@ -104,7 +104,7 @@ func _inspect_damaged() -> void:
 	var bytes := var_to_bytes({"name": "Ren", "hp": 87.5, "items": ["sword", "potion", "rope"], "level": 42})
 	var bad := bytes.hex_encode().find("potion".to_utf8_buffer().hex_encode()) / 2 - 4
 	bytes.encode_u32(bad, 4_000_000)
-	# And a padding byte that no encoder writes.
+	# A padding byte that no encoder writes.
 	var odd := bytes.hex_encode().find("Ren".to_utf8_buffer().hex_encode()) / 2 + 3
 	bytes[odd] = 1
 	await _open("damaged.bin", bytes)
@@ -164,13 +164,13 @@ func _inspect_records() -> void:
 		await _until(func() -> bool: return tab.contents.bytes == torn)
 
 
-## What the panel holds and lists is bounded, however many records are bad or odd.
+## The panel limits the nodes and problems that it keeps, for any number of bad records.
 func _inspect_many_problems() -> void:
 	const LISTED := 1000
 	var tab: Control = _panel.inspect
 	var sizes: Array[Array] = []
 	for damaged: int in [100_000, 200_000]:
-		# One good record, and others whose type there is not.
+		# One good record; the others have an unknown type.
 		var words := PackedInt32Array()
 		words.resize(2 * (1 + damaged))
 		for index in 1 + damaged:
@@ -195,7 +195,7 @@ func _inspect_many_problems() -> void:
 	zeros.resize(400_000)
 	await _open("zeros.bin", zeros)
 	_check("zeros after a power failure are one error", tab.contents.record_count == 1 and tab.problems.item_count == 1)
-	# Bools of 7, and a type that there is none of.
+	# Bools with the value 7, and an unknown type.
 	var odd := PackedByteArray()
 	for i in 3000:
 		odd.append_array([8, 0, 0, 0, TYPE_BOOL, 0, 0, 0, 7, 0, 0, 0])
@@ -206,7 +206,7 @@ func _inspect_many_problems() -> void:
 	_check("the notes are bounded", tab.problems.item_count == LISTED + 2, str(tab.problems.item_count))
 	var notes: String = tab.problems.get_item_text(tab.problems.item_count - 1)
 	_check("and counted", notes == "… and %d more non-canonical encodings" % (3000 - LISTED), notes)
-	# A damaged record behind 30,000 good ones of 4 values.
+	# A damaged record after 30,000 good ones.
 	var many := FastVariantCodec.pack_batch(range(30_000).map(func(id: int) -> Dictionary: return {"id": id}))
 	var bad := many.size() + 4
 	await _open("many.bin", many + PackedByteArray([4, 0, 0, 0, 255, 0, 0, 0]) + FastVariantCodec.pack_batch([{"id": "last"}]))
@@ -218,12 +218,12 @@ func _inspect_many_problems() -> void:
 			and tab.tree.get_selected().get_parent().get_text(0) == "Record 30001: Dictionary", tab.tree.get_selected().get_text(0))
 
 
-## Another file is asked for while one is being read.
+## Requests another file while one is being read.
 func _inspect_newest() -> void:
 	var tab: Control = _panel.inspect
 	var asked := Semaphore.new()
 	var slow: Dictionary[String, bool] = {"started": false, "asked": false, "ended": false}
-	# As from a slow disk; it ends when the next one has been asked for, or gives up.
+	# Simulates a slow disk: ends when the next file has been requested, or after 10 seconds.
 	tab._read(func() -> PackedByteArray:
 		slow["started"] = true
 		for attempt in 1000:
@@ -269,7 +269,7 @@ func _inspect_empty() -> void:
 	dialog.hide()
 
 
-## Saves in user://, and files of another format.
+## Opens saves in user://, and a file of another format.
 func _inspect_saves() -> void:
 	var tab: Control = _panel.inspect
 	DirAccess.make_dir_recursive_absolute("user://saves")
@@ -291,7 +291,7 @@ func _inspect_saves() -> void:
 		DirAccess.remove_absolute("user://saves/" + name)
 
 
-## Finding, and changing a value of a file.
+## Finds values in a file, and changes one.
 func _inspect_edit() -> void:
 	var tab: Control = _panel.inspect
 	var path := "user://edited.save"
@@ -381,7 +381,7 @@ func _inspect_large() -> void:
 	_check("deep values are found", tab.contents.nodes.size() == 1001 and tab.tree.selected_node() == 1000)
 
 
-## Two saves of one game, then two files of records.
+## Compares two saves of one game, then two files of records.
 func _inspect_comparison() -> void:
 	var tab: Control = _panel.inspect
 	var before := {"name": "Ren", "hp": 87.5, "items": ["sword", "rope", "map"], "position": Vector2(3, 4), "old": 1}
@@ -455,7 +455,7 @@ func _paste() -> void:
 		tab.paste()
 		await _until(func() -> bool: return tab.contents.bytes == bytes)
 		_check("pasted bytes are shown", tab.contents.nodes.size() == 3)
-		# From outside of the editor: what the window says when files are dropped where the mouse is.
+		# Files dropped from outside of the editor: the window calls this wherever the mouse is.
 		for target: Control in [EditorInterface.get_base_control(), tab]:
 			var is_outside := target != tab
 			tab.get_viewport().warp_mouse(Vector2(5, 5) if is_outside else tab.get_global_rect().get_center())
@@ -466,7 +466,7 @@ func _paste() -> void:
 				_check("what is dropped elsewhere is not opened", tab.contents.bytes == bytes)
 			else:
 				await _until(func() -> bool: return tab.contents.record_count == 40)
-		# Where it shows no tooltip, which would lie above what is clicked later.
+		# Moves the mouse where no tooltip covers later clicks.
 		tab.get_viewport().warp_mouse(Vector2(5, 5))
 		await _frames(3)
 
@@ -509,7 +509,7 @@ func _benchmark() -> void:
 	tab.cancel()
 	await _until(func() -> bool: return not tab.is_running())
 	_check("it can be cancelled", tab.chart.rows.size() < 6 and tab.status.text.contains("Cancelled"), tab.status.text)
-	# What is drawn takes time from what is measured.
+	# Drawing would slow down the measurements.
 	OS.low_processor_usage_mode = true
 	built_in.grab_focus()
 	await _press(KEY_SPACE)
@@ -551,7 +551,7 @@ func _conformance() -> void:
 	_check("and counted", tab.verdict.text.ends_with(" 1 failed"), tab.verdict.text)
 
 
-## The inspector of limits: presets, and a list of types to tick.
+## Tests the inspector of limits: the presets, and the check boxes of the types.
 func _limits() -> void:
 	const ALL := (1 << TYPE_MAX) - 1
 	var limits := FastVariantLimits.new()
@@ -617,7 +617,7 @@ func _limits() -> void:
 	for type in TYPE_MAX:
 		var is_reference := type in [TYPE_RID, TYPE_OBJECT, TYPE_CALLABLE, TYPE_SIGNAL]
 		_check("plain data: %s" % type_string(type), editor.boxes[type].button_pressed != is_reference)
-	# Otherwise, changes that follow one another at once are undone as one.
+	# Otherwise, the editor merges quick successive changes into one undo step.
 	_history(limits).clear_history()
 	await _click(editor.presets["All"])
 	_check("all", limits.allowed_types == ALL)
@@ -681,7 +681,7 @@ func _press(key: Key, ctrl := false) -> void:
 	await _frames(1)
 
 
-## Clicks on what may have to be scrolled to.
+## Clicks on a control. Scrolls the inspector to it if necessary.
 func _click(control: Control) -> void:
 	if EditorInterface.get_inspector().is_ancestor_of(control):
 		EditorInterface.get_inspector().ensure_control_visible(control)
@@ -709,10 +709,10 @@ func _click_at(at: Vector2) -> void:
 
 ## Drags a file from the FileSystem dock.
 func _drop(target: Control, path: String) -> void:
-	# Once it is laid out.
+	# Waits for the layout.
 	await _frames(2)
 	target.force_drag({"type": "files", "files": [path]}, null)
-	# What is seen of it.
+	# The visible part.
 	var seen := target.get_global_rect().intersection(target.get_parent_control().get_global_rect())
 	var at := seen.get_center()
 	var motion := InputEventMouseMotion.new()

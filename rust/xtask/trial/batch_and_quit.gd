@@ -1,5 +1,5 @@
 extends SceneTree
-## Leaves at once, with the codec's threads warm from a batch large enough to be shared among them.
+## Quits right after a batch that is large enough to start the codec's threads.
 
 
 func _initialize() -> void:

@@ -1,7 +1,7 @@
 extends RefCounted
-## A batch, compared with the engine's own function, and a message of a schema that is part of the project.
+## Compares a batch with the engine's own function, and encodes a message with a schema of the project.
 
-## What the official documentation of the encoding has for 150 in field 1, in a field 1 of a message around it.
+## The example of the official documentation, 150 in field 1, wrapped in field 1 of another message.
 const MESSAGE: PackedByteArray = [0x0a, 0x03, 0x08, 0x96, 0x01]
 
 

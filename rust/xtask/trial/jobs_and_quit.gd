@@ -1,6 +1,5 @@
 extends SceneTree
-## Leaves at once, with jobs of all kinds in all stages. The save must be whole, whatever becomes of the others; a run with
-## --check looks for it.
+## Quits with jobs of all kinds in all stages. Only the save must be complete: a run with --check looks for it.
 
 const PATH := "user://jobs_and_quit.dat"
 

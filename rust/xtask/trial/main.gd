@@ -1,7 +1,7 @@
 extends Node
-## The exported game: release templates run no --script.
+## The main scene of the exported game, because release templates do not support --script.
 
-## The schemas of the project, except those in folders that the engine ignores, and the addon's scripts that are not for the editor.
+## The schemas of the project, except those in ignored folders, and the addon's scripts, except those for the editor.
 const FILES := "res://UPPER.PROTO, res://addons/fast_variant_codec/examples/save_slots/hero.gdc, res://addons/fast_variant_codec/examples/save_slots/item.gdc, res://addons/fast_variant_codec/examples/save_slots/save_manager.gdc, res://addons/fast_variant_codec/examples/save_slots/save_slots.gdc, res://addons/fast_variant_codec/self_check.gdc, res://messages/number.proto, res://messages/snapshot.proto"
 
 

@@ -1,6 +1,6 @@
 @tool
 extends RefCounted
-## Writes what the editor's help shows of the extension's classes, as text, to a file: an object in JSON with the name of each.
+## Writes the text of the editor's help on the extension's classes to a file: a JSON object by class name.
 
 
 func write(file: String) -> void:

@@ -1,7 +1,7 @@
 @tool
 extends RefCounted
-## Puts another library in the place of the addon's while threads call it, and reloads it as the editor does when it comes
-## to the front after a build.
+## Replaces the addon's library while threads call it, and reloads it as the editor does when it regains the focus after
+## a build.
 
 const EXTENSION := "res://addons/fast_variant_codec/fast_variant_codec.gdextension"
 const PATH := "user://reload.dat"
@@ -40,7 +40,7 @@ func run(library: String, replacement: String) -> void:
 	])
 
 
-## Jobs in all stages, and a result, which live while the library is reloaded.
+## Jobs in all stages, and a result, which exist during the reload.
 func _start_jobs(round: int) -> Array[RefCounted]:
 	var buffers := FastVariantCodec.encode_batch(_batch)
 	var jobs: Array[RefCounted] = [
@@ -53,7 +53,7 @@ func _start_jobs(round: int) -> Array[RefCounted]:
 	return jobs
 
 
-## One that is done, and one that has made Nodes and has others to make; nobody has asked for the results.
+## Two jobs that create Nodes: one done, one with Nodes left to create. No one has asked for their results.
 func _start_jobs_with_nodes() -> Array[RefCounted]:
 	var node := Node.new()
 	var buffers: Array[PackedByteArray] = []
@@ -66,7 +66,7 @@ func _start_jobs_with_nodes() -> Array[RefCounted]:
 	for count: int in [NODES, buffers.size()]:
 		var job := FastVariantCodec.decode_batch_async(buffers.slice(0, count), limits)
 		job.progressed.connect(func(_done: int, _total: int) -> void: pass)
-		# As the next frames do. The work comes back from another thread first.
+		# Simulates the next frames. First, the work must come back from another thread.
 		while job.get_progress() == 0.0 or count == NODES and not job.is_done():
 			job.call(&"_frame", job)
 		jobs.append(job)
@@ -90,7 +90,7 @@ func _reload() -> void:
 		push_error("The extension was not reloaded.")
 
 
-## What is asked of everybody who calls an extension from threads in the editor.
+## Ends the threads. Every script with threads that call an extension must do so before the editor unloads it.
 func _stop(_extension: GDExtension) -> void:
 	_stopping = true
 	for thread in _threads:

@@ -1,5 +1,5 @@
 extends RefCounted
-## The addon's example: saves and loads in slots, as its buttons do.
+## Tests the addon's example: saves and loads in slots, as its buttons do.
 
 const SCENE := "res://addons/fast_variant_codec/examples/save_slots/save_slots.tscn"
 
@@ -9,6 +9,11 @@ static var _failed: int
 ## Returns the number of failed checks.
 static func run(tree: SceneTree) -> int:
 	_failed = 0
+	# A game's first scene may be entering the tree.
+	await tree.process_frame
+	# Debian's release template prints an error whenever a Container loses a child.
+	var prints := not OS.has_feature("template")
+	Engine.print_error_messages = prints
 	var example: Control = load(SCENE).instantiate()
 	tree.root.add_child(example)
 	await tree.process_frame
@@ -42,7 +47,7 @@ static func run(tree: SceneTree) -> int:
 	example.load_from(1)
 	_same("damaged", ["This save is damaged. An older one was loaded.", 2], [example.status.text, example.hero.items.size()])
 	example.save_to(1)
-	Engine.print_error_messages = true
+	Engine.print_error_messages = prints
 	_same("a damaged save replaces no backup", Vector2(2, 0), saves.classes.load_batch(saves.path_of(1, 1)).value[1].position)
 	FastVariantCodec.save_batch(saves.path_of(2), [{"version": 2}, null])
 	_same("newer", "This save is from a newer version of the game.", saves.load_game(2)["problem"])
@@ -51,10 +56,11 @@ static func run(tree: SceneTree) -> int:
 	_same("deleted", [{}, PackedStringArray()], [saves.list_saves(), DirAccess.get_files_at(saves.FOLDER)])
 	example.queue_free()
 	await tree.process_frame
+	Engine.print_error_messages = true
 	return _failed
 
 
 static func _same(what: String, expected: Variant, found: Variant) -> void:
 	if expected != found:
 		_failed += 1
-		push_error("save_slots: %s: expected %s, found %s" % [what, expected, found])
+		print("save_slots: %s: expected %s, found %s" % [what, expected, found])

@@ -1,4 +1,4 @@
-## Runs the snippets of the documentation, in the files that `cargo xtask test` has made of them, one after the other.
+## Runs the snippets of the documentation one after the other, from the files that `cargo xtask test` has written.
 extends SceneTree
 
 const FOLDER := "res://snippets"

@@ -1,5 +1,5 @@
 extends RefCounted
-## Something that the hero carries.
+## An item that the hero carries.
 
 var id := &""
 var count := 1

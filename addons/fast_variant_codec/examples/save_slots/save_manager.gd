@@ -1,16 +1,16 @@
 extends Node
-## Saves a game in numbered slots and loads it again: atomic files, backups, autosave, a menu with pictures.
+## Saves and loads a game in numbered slots: atomic files, backups, autosave, a menu with pictures.
 ##
 ## To use it, copy this script into your project and add it under Project > Project Settings > Globals. Register your
-## classes in its _ready(), and keep all that must be saved in one object or Dictionary, the state.
+## classes in its _ready(), and keep everything to be saved in one object or Dictionary, the state.
 
-## An autosave has ended. `problem` is a sentence for the player, or empty.
+## Emitted when an autosave has ended. `problem` is a message for the player; empty if it succeeded.
 signal autosaved(slot: int, problem: String)
 
 const FOLDER := "user://saves"
-## Raise it if the state changes in a way that `upgrade` and `renamed` of FastVariantClasses cannot express.
+## Increase this if the state changes in a way that `upgrade` and `renamed` of FastVariantClasses cannot express.
 const VERSION := 1
-## Former saves to keep for each slot.
+## The number of backups of each slot.
 const BACKUPS := 2
 
 var classes := FastVariantClasses.new()
@@ -18,7 +18,7 @@ var classes := FastVariantClasses.new()
 var _job: FastVariantJob
 
 
-## Saves the state. `summary` is what the menu shows of it. Returns a sentence for the player if it fails.
+## Saves the state, and `summary` for the menu. Returns a message for the player; empty if it succeeded.
 func save_game(slot: int, state: Variant, summary: Dictionary, picture: Image = null) -> String:
 	_keep_backup(slot)
 	return problem_of(classes.try_save_batch(path_of(slot), _records(state, summary, picture)))
@@ -29,14 +29,14 @@ func autosave(slot: int, state: Variant, summary: Dictionary, picture: Image = n
 	if _job and not _job.is_done():
 		return false
 	_keep_backup(slot)
-	# The state is encoded now, so the game may change it at once. Only writing takes place in the background.
+	# The call encodes the state, so the game may change it at once. Only the writing takes place in the background.
 	_job = classes.save_batch_async(path_of(slot), _records(state, summary, picture))
 	_job.completed.connect(func(result: FastVariantResult) -> void: autosaved.emit(slot, problem_of(result)))
 	return true
 
 
-## Loads a slot. Returns a Dictionary: "state", or null if nothing can be loaded, and "problem", a sentence for the player,
-## which also says that an older save was loaded.
+## Loads a slot. Returns a Dictionary: "state" is null if nothing can be loaded; "problem" is a message for the player,
+## also if a backup was loaded instead, or empty.
 func load_game(slot: int) -> Dictionary:
 	var problem := "This slot is empty."
 	for backup in 1 + BACKUPS:
@@ -56,8 +56,8 @@ func load_game(slot: int) -> Dictionary:
 	return {"state": null, "problem": problem}
 
 
-## The summaries of all saves, by slot, each with "time", and "picture" if there is one. Reads only the first record of
-## each file, however large the rest is.
+## The summaries of all saves, by slot, each with "time", and "picture" if there is one. The summary of a damaged save
+## has only "title", the problem. Reads only the first record of each file.
 func list_saves() -> Dictionary[int, Dictionary]:
 	var saves: Dictionary[int, Dictionary] = {}
 	for file in DirAccess.get_files_at(FOLDER) if DirAccess.dir_exists_absolute(FOLDER) else PackedStringArray():
@@ -87,7 +87,7 @@ func path_of(slot: int, backup := 0) -> String:
 	return FOLDER.path_join("slot_%d.save" % slot if backup == 0 else "slot_%d.backup_%d" % [slot, backup])
 
 
-## A sentence for the player; empty if nothing failed. The result's message is for your log.
+## A message for the player; empty if nothing failed. The result's own message is for your log.
 static func problem_of(result: FastVariantResult) -> String:
 	match result.error:
 		FastVariantCodec.OK:
@@ -101,7 +101,7 @@ static func problem_of(result: FastVariantResult) -> String:
 	return "This save is damaged."
 
 
-## The records of a file: the summary, for the menu, then the state.
+## The records of a file: the summary for the menu, then the state.
 func _records(state: Variant, summary: Dictionary, picture: Image) -> Array:
 	var first := summary.duplicate()
 	first["version"] = VERSION

@@ -1,14 +1,14 @@
 extends Control
-## A game that is saved in slots. Click to move, pick up items, save, load.
+## A game with save slots. Click to move, pick up items, save, load.
 ##
-## Run the scene with F6. The script save_manager.gd is what your game needs; this one only shows how to call it.
+## Run the scene with F6. Your game needs only save_manager.gd; this script shows how to call it.
 
 const Hero := preload("hero.gd")
 const Item := preload("item.gd")
 const SaveManager := preload("save_manager.gd")
 
 const SLOTS := 4
-## The slot that is saved by itself, every few seconds.
+## The slot that the game saves automatically, every few seconds.
 const AUTOSAVE_SLOT := 0
 const PICTURE_SIZE := Vector2i(96, 54)
 
@@ -61,7 +61,7 @@ func delete(slot: int) -> void:
 	_show_saves()
 
 
-## What the menu shows of a save.
+## The summary of a save for the menu.
 func _summary() -> Dictionary:
 	return {"title": "%s, level %d" % [hero.name, hero.level]}
 

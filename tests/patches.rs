@@ -139,18 +139,18 @@ fn what_does_not_fit_is_refused_with_the_place() {
     let array = |count: i32, edits: Value| Value::from(vec!["array".into(), count.into(), edits]);
     assert_eq!(
         error(&inside(array(4, Value::from(Vec::<Value>::new())))),
-        r#"the patch does not fit the value: 4 elements were expected, there are 3 (at ."list")"#
+        r#"the patch does not fit the value: expected 4 elements, found 3 (at ."list")"#
     );
     let set = Value::from(vec![Value::from("set"), Value::Nil]);
     let far = Value::from(vec![Value::from(vec![Value::from(9), set])]);
     assert_eq!(
         error(&inside(array(3, far))),
-        r#"the patch does not fit the value: there is no element 9 (at ."list")"#
+        r#"the patch does not fit the value: element 9 not found (at ."list")"#
     );
     let missing = Value::from_iter([("x", Value::from(vec!["array".into(), 0.into(), Value::Nil]))]);
     assert_eq!(
         error(&patch_of(Value::from(vec![Value::from("dictionary"), missing]))),
-        r#"the patch does not fit the value: there is no key "x""#
+        r#"the patch does not fit the value: key "x" not found"#
     );
     // A String in an Array[int].
     let typed = [28, 0, 1, 0, 2, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 7, 0, 0, 0];
@@ -159,7 +159,7 @@ fn what_does_not_fit_is_refused_with_the_place() {
     assert!(matches!(invalid.kind(), ErrorKind::Patch(_)) && invalid.offset().is_none(), "{invalid}");
     assert_eq!(
         error(&from(&Value::from(7))),
-        r#"not a patch: a Dictionary with 1 at the key "patch" is expected (at byte 0)"#
+        r#"not a patch: expected a Dictionary with 1 at the key "patch" (at byte 0)"#
     );
 }
 

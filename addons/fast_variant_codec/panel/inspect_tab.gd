@@ -172,8 +172,7 @@ func find(text: String) -> void:
 	_on_byte_selected(at)
 
 
-## The next occurrence of bytes after an offset, or else from the start. −1 if there is none, or if other contents are
-## shown.
+## The next occurrence of bytes after an offset, or else from the start; −1 if none, or if other contents are shown.
 func _place_of(wanted: PackedByteArray, from: int) -> int:
 	var searched := contents
 	var digits := wanted.hex_encode()

@@ -10,7 +10,7 @@ use variant_codec::frames::ReadAt;
 
 use crate::{Failure, LONGEST_WAIT, PAUSE, access, lock, locked, open, own_length};
 
-/// The wait for a writer if a length is known, and the time between waits: a loop of appends rarely frees the lock.
+/// The maximum wait for a writer if a length is known, and the time between waits: loops of appends rarely pause.
 const SHORT_WAIT: Duration = Duration::from_millis(10);
 const BETWEEN_WAITS: Duration = Duration::from_millis(100);
 
@@ -40,7 +40,7 @@ impl Journal {
         Ok(Self { file, place: place.to_owned(), settled: Mutex::default() })
     }
 
-    /// Waits until no one appends to the file, and returns whether that is so.
+    /// Waits until no one appends to the file. Returns `false` if the wait times out.
     fn is_at_rest(&self, longest_wait: Duration) -> bool {
         let deadline = Instant::now() + longest_wait;
         // The lock belongs to the file that is read, not to the path, which may lead to another one by now.

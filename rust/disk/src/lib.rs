@@ -66,8 +66,8 @@ pub enum Failure {
     /// On Windows, the name is that of a device such as `nul`, with any suffix.
     #[error("name is reserved for a device on Windows")]
     DeviceName,
-    /// On Windows, a name for another file: a stream, one on another drive, or one without trailing dots and
-    /// spaces.
+    /// On Windows, the name means another file: a stream, one on another drive, or one without the trailing dots
+    /// and spaces.
     #[error("name has a colon, or ends in a dot or space, which Windows takes for another file")]
     AmbiguousName,
     /// The last record, which starts at this byte, is truncated.
@@ -127,7 +127,7 @@ pub fn resolved(mut place: PathBuf) -> io::Result<PathBuf> {
     Err(io::Error::other("too many levels of symbolic links"))
 }
 
-/// Whether the name means another file than the one that its folder lists under it.
+/// Whether the name means a file other than the one that its folder lists under it.
 fn is_ambiguous(place: &Path) -> bool {
     access::is_ambiguous(&place.as_os_str().to_string_lossy())
 }
@@ -202,7 +202,7 @@ pub fn replace_read(place: &Path, read: &Stamp, parts: &[Vec<u8>]) -> Result<(),
     replace_if(place, is_as_read, parts)
 }
 
-/// The number of attempts if a missing file is created by others meanwhile. Limited because of dangling links: they
+/// The number of attempts if others create a missing file meanwhile. Limited because of dangling links: they
 /// exist but cannot be opened.
 const TRIES: u32 = 3;
 
@@ -247,7 +247,7 @@ fn replace_now(
     };
     let (_file, beside) = beside(folder, fill)?;
     drop(before);
-    // Locked only now: the old file does not change while the new one is written, and others may read it or append to it.
+    // Locked only now, so that others may read the old file and append to it while the new one is written.
     let mut old = match alone(place, |place| access::hold(place, OpenOptions::new().write(true))) {
         Err(Failure::System(error)) if error.kind() == io::ErrorKind::NotFound => None,
         old => Some(old?),
@@ -255,7 +255,7 @@ fn replace_now(
     let found = old.as_ref().map(File::metadata).transpose()?;
     check(found.as_ref())?;
     if found.as_ref().is_some_and(|found| like.as_ref().map(id) != Some(id(found))) && !replaces_any {
-        // Its access rights are not those of the new file.
+        // Others have created or replaced the old file, so the new one does not have its access rights.
         return Err(io::Error::from(io::ErrorKind::AlreadyExists).into());
     }
     let mut beside = match old {

@@ -36,8 +36,7 @@ pub fn hold(place: &Path, options: &OpenOptions) -> io::Result<Held> {
     opened(place, options, NO_WRITERS)
 }
 
-/// Opens a file and locks it against other writers and against being replaced: what is written to a replaced file would
-/// be lost.
+/// Opens a file and locks it against other writers and replacement: writes to a replaced file would be lost.
 pub fn hold_in_place(place: &Path, options: &OpenOptions) -> io::Result<Held> {
     opened(place, options, READERS)
 }
@@ -50,7 +49,7 @@ fn opened(place: &Path, options: &OpenOptions, shared: u32) -> io::Result<Held> 
     }
 }
 
-/// Nothing to lock: opening has locked the file.
+/// Does nothing: opening has locked the file.
 pub fn lock(file: File) -> io::Result<Held> {
     Ok(Held::Locked(file))
 }
@@ -73,8 +72,8 @@ pub fn leads_to(_place: &Path, _file: &File) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Whether no one has locked the file at this path for writing. Nobody appends to a file that has been removed or replaced, so errors
-/// count as rest.
+/// Whether no one has locked the file at this path for writing. Nobody appends to a file that has been removed or
+/// replaced, so errors count as rest.
 pub fn is_at_rest(place: &Path, _file: &File) -> bool {
     !matches!(hold_for_reading(place), Ok(Held::ByOthers))
 }
@@ -115,8 +114,8 @@ pub fn is_ambiguous(place: &str) -> bool {
     (name.contains(':') && !is_bare_drive) || (name.ends_with(['.', ' ']) && !matches!(name, "." | ".."))
 }
 
-/// Whether most programs treat this name as a device, whatever follows the first dot or colon. Canonical paths allow such names, but
-/// most programs cannot delete the file.
+/// Whether most programs treat this name as a device, whatever follows the first dot or colon. Canonical paths
+/// allow such names, but most programs cannot delete the file.
 pub fn is_device(name: &str) -> bool {
     let stem = name.split(['.', ':']).next().unwrap_or(name).trim_end().to_ascii_lowercase();
     match stem.as_str() {

@@ -129,7 +129,7 @@ fn described(
     // Objects are compared, but not created.
     let without_objects = Limits { allow_objects: false, ..limits.clone() };
     let memory = MemoryBudget::default();
-    // What the parts of either value use of the limits together.
+    // The bytes, keys and spent limits of each side. All parts of a side share the limits.
     let mut sides = [old, new].map(|bytes| (engine::bytes(bytes), KeyCache::default(), Spent::default()));
     let mut live = |view: &View<'_>| {
         let view = view.with_limits(&without_objects);

@@ -13,17 +13,17 @@ use crate::threads::lock;
 static TURNS: LazyLock<Mutex<HashMap<PathBuf, VecDeque<u64>>>> = LazyLock::new(Mutex::default);
 static TURN_ENDED: Condvar = Condvar::new();
 
-/// Whether names that differ only in case usually mean one file. If they mean two files, calls wait for each other needlessly.
+/// Whether names that differ only in case usually mean one file. If not, calls wait for each other needlessly.
 const IGNORES_CASE: bool = cfg!(any(windows, target_os = "macos"));
 
-/// A turn in the queue of a file, until dropped. A job takes its turn when it is started, so later calls see its result.
+/// A turn in the queue of a file, until dropped. A job queues when it starts, so later calls see its result.
 pub struct Turn {
     place: PathBuf,
     number: u64,
 }
 
 impl Turn {
-    /// The last place in the queue.
+    /// Queues a new turn behind all others.
     pub fn at(place: &Path) -> Self {
         let place =
             if IGNORES_CASE { place.to_string_lossy().to_lowercase().into() } else { place.to_owned() };
@@ -34,7 +34,7 @@ impl Turn {
         Self { place, number }
     }
 
-    /// Runs `work` when all earlier turns are done, and then starts the next one.
+    /// Waits until all earlier turns are done, runs `work`, and ends this turn.
     pub fn take<R>(self, work: impl FnOnce() -> R) -> R {
         let mut turns = lock(&TURNS);
         while turns.get(&self.place).and_then(VecDeque::front) != Some(&self.number) {

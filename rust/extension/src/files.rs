@@ -21,13 +21,13 @@ use variant_engine::{self as engine, text_of};
 use crate::file_queue::Turn;
 use crate::settings;
 
-/// Why a file cannot be read or written.
+/// The reason why a file cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 #[error("{path}: {reason}")]
 pub struct FileError {
     path: String,
     reason: String,
-    /// The engine's error code for it.
+    /// The engine's error code for the reason.
     pub code: Code,
 }
 
@@ -40,7 +40,7 @@ impl From<&FileError> for io::Error {
     }
 }
 
-/// A path as the script passed it, and its place in the file system.
+/// A path as the script passed it, and the path in the file system.
 pub struct Target {
     name: String,
     place: PathBuf,
@@ -50,11 +50,11 @@ impl Target {
     /// Resolves the path of a file to be written.
     ///
     /// # Errors
-    /// Paths inside an exported game, which is one file itself; broken links.
+    /// Fails if the path is not that of a file, leads into an exported game, or has links that form a loop.
     pub fn of(path: &GString) -> Result<Self, FileError> {
         let name = text_of(path);
         let path = &GString::from(&name);
-        // The engine would print that it knows no such UID.
+        // For an unknown UID, the engine would print an error.
         let is_uid = name.starts_with("uid://");
         // The engine accepts both kinds of slashes on every system.
         let place = if is_uid { name.clone() } else { settings::globalize_path(path).replace('\\', "/") };
@@ -76,17 +76,17 @@ impl Target {
         }
     }
 
-    /// Whether both are one path.
+    /// Whether both have the same path.
     pub fn is_at(&self, other: &Self) -> bool {
         self.place == other.place
     }
 
-    /// What the file is now; `None` if there is none.
+    /// The current stamp of the file; `None` if there is no file.
     pub fn stamp(&self) -> Option<Stamp> {
         Stamp::at(&self.place).ok()
     }
 
-    /// Whether this is the file with the stamp, perhaps changed.
+    /// Whether the path leads to the file with this stamp, changed or not.
     pub fn is(&self, stamp: &Stamp) -> bool {
         stamp.is_of(&self.place)
     }
@@ -132,11 +132,11 @@ pub struct ReadFile {
     pub stamp: Option<Stamp>,
 }
 
-/// All bytes of a file of records, without a record that another process is still appending. Of a file larger than the
-/// limits allow, one byte more than they do.
+/// Reads a file of records, but at most one byte more than the limits allow. If the last record is truncated,
+/// waits at most [`disk::LONGEST_WAIT`] for a writer that is still appending it.
 ///
 /// # Errors
-/// Why it cannot be read.
+/// Fails if the file cannot be read.
 pub fn read_records(
     path: &GString,
     target: Option<(&Target, Turn)>,
@@ -150,7 +150,7 @@ pub fn read_records(
     let by_engine = |stamp| read(path, limits).map(|bytes| ReadFile { bytes, stamp });
     let Some((target, turn)) = target else { return by_engine(None) };
     if text_of(path).starts_with("res://") {
-        // Only the engine reads packed files. It may print, which can run scripts, so nothing is held meanwhile.
+        // Only the engine reads packed files. It may print, which can run scripts, so the turn ends first.
         turn.take(|| ());
         let file = by_engine(target.stamp());
         if file.as_ref().is_ok_and(|file| !is_torn(file)) {
@@ -170,7 +170,7 @@ pub fn read_records(
         let mut file = disk::at_rest(&target.place, disk::LONGEST_WAIT).ok().flatten().unwrap_or(file);
         contents(&mut file, limits)
     });
-    // If that fails, the engine knows other ways to read it, or the reason.
+    // If that fails, the engine may have another way to read the file, or the reason.
     found.map_or_else(|| by_engine(target.stamp()), Ok)
 }
 
@@ -178,7 +178,7 @@ pub fn read_records(
 fn contents(file: &mut File, limits: &Limits) -> Option<ReadFile> {
     let stamp = Stamp::of_file(file).ok()?;
     let wanted = wanted(stamp.length(), limits);
-    // Out of memory, the engine would print, which runs scripts while this file is held.
+    // Out of memory, the engine would print an error, which can run scripts while this file is held.
     check_memory(wanted).ok()?;
     let mut bytes = PackedByteArray::new();
     bytes.resize(wanted);
@@ -188,8 +188,8 @@ fn contents(file: &mut File, limits: &Limits) -> Option<ReadFile> {
     Some(ReadFile { bytes, stamp: Some(stamp) })
 }
 
-/// A file to be read in parts, after all earlier saves; `None` if only the engine can read it, or knows why not. A file of the project may
-/// also be in a pack, which only the engine knows.
+/// Opens a file for reading in parts, after all earlier saves. Returns `None` if only the engine can read it or
+/// has the reason. Files in `res://` may be in a pack, which only the engine can read.
 pub fn open(path: &GString) -> Option<Journal> {
     if text_of(path).starts_with("res://") {
         return None;
@@ -198,16 +198,16 @@ pub fn open(path: &GString) -> Option<Journal> {
     target.turn().take(|| Journal::open(&target.place)).ok()
 }
 
-/// How many bytes of a file of this length are read. One byte more than allowed is enough for the error.
+/// The number of bytes to read from a file of this length. One byte more than allowed is enough for the error.
 fn wanted(length: u64, limits: &Limits) -> usize {
     let length = usize::try_from(length).unwrap_or(usize::MAX);
     if limits.max_bytes < MAX_BYTES { length.min(limits.max_bytes + 1) } else { length }
 }
 
-/// All bytes of a file; of one larger than the limits allow, one byte more than they do.
+/// Reads a file with the engine, but at most one byte more than the limits allow.
 ///
 /// # Errors
-/// Why it cannot be read.
+/// Fails if the file cannot be read.
 pub fn read(path: &GString, limits: &Limits) -> Result<PackedByteArray, FileError> {
     let name = text_of(path);
     let error = |reason: &str, code| FileError { path: name.clone(), reason: reason.into(), code };
@@ -230,20 +230,20 @@ pub fn read(path: &GString, limits: &Limits) -> Result<PackedByteArray, FileErro
     }
 }
 
-/// Replaces a file by these parts, in order; see [`disk::replace`].
+/// Replaces a file with these parts, in order; see [`disk::replace`].
 ///
 /// # Errors
-/// Why the file cannot be written; then it is unchanged.
+/// Fails if the file cannot be written. It is then unchanged.
 pub fn replace(target: &Target, turn: Turn, parts: &[Vec<u8>]) -> Result<(), FileError> {
     turn.take(|| disk::replace(&target.place, parts)).map_err(|failure| target.error(&failure))?;
     keep();
     Ok(())
 }
 
-/// The same, if the file is what it was before it was read.
+/// Replaces a file like [`replace`] if it has not changed since `read`.
 ///
 /// # Errors
-/// As [`replace`]; a file that has changed.
+/// Fails as [`replace`] does, or if the file has changed.
 pub fn replace_read(target: &Target, turn: Turn, read: &Stamp, parts: &[Vec<u8>]) -> Result<(), FileError> {
     let replaced = turn.take(|| disk::replace_read(&target.place, read, parts));
     replaced.map_err(|failure| target.error(&failure))?;
@@ -254,15 +254,15 @@ pub fn replace_read(target: &Target, turn: Turn, read: &Stamp, parts: &[Vec<u8>]
 /// Appends these parts, in order, to a file of records; see [`disk::append`].
 ///
 /// # Errors
-/// Why the file cannot be written, as [`disk::append`] says; then it is unchanged.
+/// Fails as [`disk::append`] does. The file is then unchanged.
 pub fn append(target: &Target, turn: Turn, parts: &[Vec<u8>]) -> Result<(), FileError> {
     turn.take(|| disk::append(&target.place, parts)).map_err(|failure| target.error(&failure))?;
     keep();
     Ok(())
 }
 
-/// Files on the web are in memory. At the end of a frame the engine stores those of `user://` in the browser, if it
-/// wrote any itself or is asked to.
+/// Asks the engine to store the files of `user://` in the browser. On the web, files are in memory; the engine
+/// stores them at the end of a frame if it wrote one itself or is asked to.
 fn keep() {
     if cfg!(target_family = "wasm")
         && let Some(mut bridge) = Engine::singleton().get_singleton("JavaScriptBridge")

@@ -40,7 +40,7 @@ trait Slices: Send {
     fn finish(self: Box<Self>) -> Outcome;
 }
 
-/// The outcome of a job. Dropped before anyone receives it, it frees the objects that were created for it.
+/// The outcome of a job. If dropped before anyone receives it, it frees the objects that were created for it.
 pub enum Outcome {
     /// One buffer per value, and the values that cannot be encoded, whose buffers are empty.
     Encoded(OwnArray<PackedByteArray>, Failed),
@@ -72,11 +72,11 @@ enum Stage {
     InSlice,
     /// Done, with the outcome unless it has been taken.
     Done(Option<Outcome>),
-    /// No object can ask for the result any more, except one recreated by the editor, which has none.
+    /// Abandoned, or lost when the library was reloaded: there is no result.
     Gone,
 }
 
-/// Which thread a job is for.
+/// The thread that a job needs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RunsOn {
     /// Between frames, so no other thread can wait for it.
@@ -117,8 +117,8 @@ impl Job {
         Self::new(Stage::Gone, RunsOn::Anywhere, BUDGET, false)
     }
 
-    /// Encodes values in slices on the main thread, from a copy of the Array and of the packed arrays in it. Called on
-    /// another thread, it does all the work immediately, because no frame waits there.
+    /// Encodes values in slices on the main thread, from a copy of the Array and of the packed arrays in it. On
+    /// another thread, does all the work immediately, because no frame waits there.
     pub fn encode(values: &AnyArray, full_objects: bool, budget: Duration) -> Arc<Self> {
         if !is_main_thread() {
             let batch = batch::encode(values, full_objects, Reasons::All);
@@ -178,7 +178,7 @@ impl Job {
         job
     }
 
-    /// Calls `frame`, which encodes `count` values, and replaces a file by its parts in the background.
+    /// Calls `frame`, which encodes `count` values, and replaces a file with its parts in the background.
     pub fn save(
         path: &GString,
         count: usize,
@@ -209,7 +209,7 @@ impl Job {
         job
     }
 
-    /// Does the work on this thread and the pool; on the main thread, or where scripts run, between frames.
+    /// Continues on this thread and the pool; between frames if scripts run, or on the main thread.
     fn go_on(&self, mut work: Box<dyn Slices>) {
         self.progress.set_total(work.progress().1);
         if work.runs_scripts() || is_main_thread() {
@@ -245,7 +245,7 @@ impl Job {
         self.changed.notify_all();
     }
 
-    /// Does one frame's work, or all of the rest. Called on the main thread.
+    /// Does one frame's work, or all of the rest if `budget` is `None`. Called on the main thread.
     pub fn slice(&self, budget: Option<Duration>) {
         let mut stage = lock(&self.stage);
         if !matches!(*stage, Stage::Sliced(_)) {
@@ -262,7 +262,7 @@ impl Job {
 
     fn steps(&self, work: &mut dyn Slices, budget: Option<Duration>) -> bool {
         let started = Instant::now();
-        // After an item whose setter cancels the job, no other item is started.
+        // One item at a time if scripts run: after a setter cancels the job, no other item is started.
         let most = if work.runs_scripts() { 1 } else { usize::MAX };
         let mut items = if budget.is_some() { 1 } else { most };
         loop {
@@ -293,8 +293,8 @@ impl Job {
         }
     }
 
-    /// Cancels the job, unless it is a save, because no object can ask for its result any more, and frees its results
-    /// even if it is done.
+    /// Cancels the job, unless it is a save, and frees its results even if it is done: no object can ask for them
+    /// any more.
     pub fn abandon(&self) {
         if self.is_save {
             return;
@@ -319,8 +319,8 @@ impl Job {
         }
     }
 
-    /// Returns when there is a result; on the main thread.
-    pub fn come_to_an_end(&self) {
+    /// Waits for the result, doing the remaining slices. Returns early in a slice, which cannot wait for itself.
+    pub fn run_to_end(&self) {
         let mut stage = lock(&self.stage);
         loop {
             match &*stage {
@@ -339,7 +339,7 @@ impl Job {
     /// because the main thread might be waiting for that thread.
     ///
     /// # Errors
-    /// Why it cannot be waited for.
+    /// Fails if the job needs the main thread and this is another one, or if one of its own slices calls this.
     pub fn wait(&self) -> Result<()> {
         let is_for_main_thread = {
             let stage = lock(&self.stage);
@@ -351,7 +351,7 @@ impl Job {
                 "this job runs on the main thread between frames, so no other thread can wait for it",
             ));
         }
-        self.come_to_an_end();
+        self.run_to_end();
         if self.is_done() {
             Ok(())
         } else {
@@ -376,7 +376,7 @@ fn run(lane: Lane, job: &Arc<Job>, make: impl FnOnce() -> Box<dyn FnOnce() + Sen
     let make = || -> Box<dyn FnOnce() + Send> {
         let work = make();
         Box::new(move || {
-            // Another thread may be waiting for the job.
+            // Another thread may be waiting for the job, even if the work panics.
             let place = if same.is_save { "a job that saves" } else { "a job that reads" };
             if let Err(error) = catch_panic(place, || {
                 work();
@@ -411,7 +411,7 @@ impl<T: Element> Totals<T> {
         start..start.saturating_add(count).min(total)
     }
 
-    /// Adds the outcome of these items, and returns whether any are left. Out of memory, the job ends.
+    /// Adds the outcome of these items, and returns whether any are left. Ends the job if there is no memory.
     fn add(&mut self, items: Range<usize>, batch: Batch<T>, total: usize) -> bool {
         let memory = self.memory.charge(batch.unchecked);
         let (done, failed, created) = batch.into_parts();

@@ -49,9 +49,9 @@ impl Foreign {
     }
 }
 
-/// Whether the ZIP signature is the length of a record, 67,324,752 bytes. In a record, the id of a type that
-/// can be so long follows, in Godot 4 or 3, then the count of its elements. In a ZIP file, the version that
-/// reads it follows, then flags and the number of a compression method. These are small.
+/// Whether the ZIP signature is the length prefix of a record of 67,324,752 bytes. In a record, the id of a type
+/// that can be so long follows, in Godot 4 or 3, then the number of its elements. In a ZIP file, the version
+/// needed to read it follows, then flags and the compression method. These are small numbers.
 fn is_record_of_zip(bytes: &[u8]) -> bool {
     const MOST_METHODS: u8 = 99;
 
@@ -64,7 +64,7 @@ fn is_record_of_zip(bytes: &[u8]) -> bool {
     }
 }
 
-/// The head, if it is text. No value starts like that, and no record of 144 MiB or less.
+/// The head, if it is text. No encoded value starts like that, and no record of 144 MiB or less.
 fn text(head: &[u8]) -> Option<&str> {
     let is_text =
         |text: &str| text.chars().all(|char| !char.is_control() || matches!(char, '\t' | '\r' | '\n'));
@@ -93,8 +93,8 @@ fn foreign_at_head<S: ReadAt + ?Sized>(source: &S, head: &mut Vec<u8>) -> Result
 
 /// The format of a file that certainly holds something other than records. `None` for records, even damaged ones.
 ///
-/// Reads the first record only if it has at most 1 MiB, or its length may be the header of a value. Reads all bytes only if that
-/// record is damaged and there are no more than 64 MiB.
+/// Reads the first record only if it has at most 1 MiB, or its length may be the header of a value. Reads all
+/// bytes only if that record is damaged and there are no more than 64 MiB.
 ///
 /// # Errors
 /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory); errors of the file.

@@ -64,7 +64,7 @@ pub fn apply(old: &[u8], patch: &[u8], limits: &Limits) -> Result<Vec<u8>> {
 
 /// The change of the outermost value; `None` if nothing changes.
 fn change_of<'a>(patch: &View<'a>) -> Result<Option<View<'a>>> {
-    const EXPECTED: &str = "a Dictionary with 1 at the key \"patch\" is expected";
+    const EXPECTED: &str = "expected a Dictionary with 1 at the key \"patch\"";
 
     if patch.ty() != VariantType::Dictionary {
         return Err(malformed(patch, EXPECTED));
@@ -126,7 +126,7 @@ fn misfit(reason: impl std::fmt::Display) -> Error {
 /// The elements of a change.
 fn parts<'a>(change: &View<'a>) -> Result<Vec<View<'a>>> {
     if change.ty() != VariantType::Array || change.count()? > 4 {
-        return Err(malformed(change, "a change is an Array of 2 to 4 elements"));
+        return Err(malformed(change, "expected a change: an Array of 2 to 4 elements"));
     }
     let mut parts = with_capacity(change.count()?)?;
     for part in change.elements()? {
@@ -137,14 +137,14 @@ fn parts<'a>(change: &View<'a>) -> Result<Vec<View<'a>>> {
 
 fn apply_change(writer: &mut Writer, old: &View<'_>, change: &View<'_>, level: u32) -> Result<()> {
     if level > MAX_CHANGES {
-        return Err(malformed(change, "changes are nested in no more than 64 others"));
+        return Err(malformed(change, "expected at most 64 changes around another"));
     }
     let parts = parts(change)?;
     let kind = parts.first().filter(|kind| kind.ty() == VariantType::String).map(|kind| kind.as_str());
     match (kind.transpose()?, &parts[..]) {
         (Some(SET), [_, value]) => writer.raw(value.bytes()?),
         (Some(BYTES), [_, bytes]) => {
-            const EXPECTED: &str = "\"bytes\" is followed by a PackedByteArray of one encoded value";
+            const EXPECTED: &str = "expected a PackedByteArray of one encoded value after \"bytes\"";
             let encoded = bytes.as_bytes().map_err(|_| malformed(bytes, EXPECTED))?;
             let one_value = Limits { allow_trailing_bytes: false, ..bytes.limits().clone() };
             checked(encoded, &one_value).map_err(|error| {
@@ -167,7 +167,7 @@ fn apply_change(writer: &mut Writer, old: &View<'_>, change: &View<'_>, level: u
         }
         _ => Err(malformed(
             change,
-            "a change starts with \"set\", \"bytes\", \"dictionary\", \"array\" or \"packed\"",
+            "expected a change that starts with \"set\", \"bytes\", \"dictionary\", \"array\" or \"packed\"",
         )),
     }
 }
@@ -175,19 +175,19 @@ fn apply_change(writer: &mut Writer, old: &View<'_>, change: &View<'_>, level: u
 /// Fails unless the old value is a container of the expected kind with `count` elements.
 fn fits(old: &View<'_>, is_kind: bool, expected: &str, count: &View<'_>) -> Result<()> {
     if !is_kind {
-        return Err(misfit(format!("{expected} was expected, there is {}", old.ty())));
+        return Err(misfit(format!("expected {expected}, found {}", old.ty())));
     }
     let (expected, found) = (index_of(count)?, old.count()?);
     if expected == found {
         Ok(())
     } else {
-        Err(misfit(format!("{expected} elements were expected, there are {found}")))
+        Err(misfit(format!("expected {expected} elements, found {found}")))
     }
 }
 
 fn index_of(view: &View<'_>) -> Result<usize> {
     let index = if view.ty() == VariantType::Int { usize::try_from(view.as_i64()?).ok() } else { None };
-    index.ok_or_else(|| malformed(view, "an int that is not negative is expected"))
+    index.ok_or_else(|| malformed(view, "expected an int that is not negative"))
 }
 
 fn apply_to_dictionary(
@@ -199,10 +199,10 @@ fn apply_to_dictionary(
     level: u32,
 ) -> Result<()> {
     if old.ty() != VariantType::Dictionary {
-        return Err(misfit(format!("a Dictionary was expected, there is {}", old.ty())));
+        return Err(misfit(format!("expected a Dictionary, found {}", old.ty())));
     }
     if changes.ty() != VariantType::Dictionary {
-        return Err(malformed(changes, "changes by key are a Dictionary"));
+        return Err(malformed(changes, "expected a Dictionary of changes by key"));
     }
     // The change of each key; `None` if it is removed.
     let mut wanted: HashMap<&[u8], Option<View<'_>>> = HashMap::new();
@@ -211,18 +211,18 @@ fn apply_to_dictionary(
     for entry in changes.checked_entries()? {
         let (key, change) = entry?;
         if wanted.insert(key.bytes()?, Some(change)).is_some() {
-            return Err(malformed(&key, "each key changes once"));
+            return Err(malformed(&key, "expected one change for each key"));
         }
     }
     if let Some(removed) = removed {
         if removed.ty() != VariantType::Array {
-            return Err(malformed(removed, "removed keys are an Array"));
+            return Err(malformed(removed, "expected an Array of removed keys"));
         }
         for key in removed.elements()? {
             let key = key?;
             match wanted.entry(key.bytes()?) {
                 Entry::Vacant(entry) => drop(entry.insert(None)),
-                Entry::Occupied(_) => return Err(malformed(&key, "each key changes once")),
+                Entry::Occupied(_) => return Err(malformed(&key, "expected one change for each key")),
             }
         }
     }
@@ -259,7 +259,7 @@ fn apply_to_dictionary(
             let parts = parts(&change)?;
             match &parts[..] {
                 [kind, value] if kind.as_str().is_ok_and(|kind| kind == SET) => writer.raw(value.bytes()?)?,
-                _ => return Err(misfit(format!("there is no key {}", words(&key)))),
+                _ => return Err(misfit(format!("key {} not found", words(&key)))),
             }
             ends.push(writer.out().len());
         }
@@ -268,7 +268,7 @@ fn apply_to_dictionary(
         let key = removed.map(View::elements).transpose()?.into_iter().flatten().flatten();
         let missing = |key: &View<'_>| key.bytes().is_ok_and(|bytes| wanted.contains_key(bytes));
         let key = key.filter(missing).map(|key| words(&key)).next().unwrap_or_default();
-        return Err(misfit(format!("there is no key {key}")));
+        return Err(misfit(format!("key {key} not found")));
     }
     writer.set_count(count_at, ends.len());
     match order {
@@ -280,7 +280,7 @@ fn apply_to_dictionary(
 /// Reorders the entries, which start at `start`.
 fn reorder(out: &mut Vec<u8>, start: usize, ends: &[usize], order: &View<'_>) -> Result<()> {
     if order.ty() != VariantType::PackedInt32Array || order.count()? != ends.len() {
-        return Err(misfit(format!("an order of {} keys was expected", ends.len())));
+        return Err(misfit(format!("expected an order of {} keys", ends.len())));
     }
     let mut entries = with_capacity(out.len() - start)?;
     let mut is_done = with_capacity(ends.len())?;
@@ -289,7 +289,7 @@ fn reorder(out: &mut Vec<u8>, start: usize, ends: &[usize], order: &View<'_>) ->
         let position = index_of(&position?)?;
         match is_done.get_mut(position) {
             Some(is_done) if !*is_done => *is_done = true,
-            _ => return Err(malformed(order, "an order names each position once")),
+            _ => return Err(malformed(order, "expected each position once in an order")),
         }
         let from = if position == 0 { start } else { ends[position - 1] };
         entries.extend_from_slice(&out[from..ends[position]]);
@@ -310,34 +310,33 @@ fn apply_to_array(writer: &mut Writer, old: &View<'_>, edits: &View<'_>, level: 
         let [at, rest @ ..] = &parts[..] else { return Err(malformed(&edit, EDIT)) };
         let at = index_of(at)?;
         if at < index {
-            return Err(malformed(&edit, "edits are in the order of their indexes"));
+            return Err(malformed(&edit, "expected edits in the order of their indexes"));
         }
         while index < at {
-            let element = elements.next().ok_or_else(|| misfit(format!("there is no element {at}")))??;
+            let element = elements.next().ok_or_else(|| misfit(format!("element {at} not found")))??;
             writer.raw(element.bytes()?)?;
             (index, count) = (index + 1, count + 1);
         }
         match rest {
             [change] => {
-                let element =
-                    elements.next().ok_or_else(|| misfit(format!("there is no element {at}")))??;
+                let element = elements.next().ok_or_else(|| misfit(format!("element {at} not found")))??;
                 apply_change(writer, &element, change, level + 1)
                     .map_err(|error| inside(error, Step::Index(at)))?;
                 (index, count) = (index + 1, count + 1);
             }
             [removed, inserted] => {
                 let removed = index_of(removed)?;
-                for gone in 0..removed {
+                for nth in 0..removed {
                     let there = elements.next();
-                    there.ok_or_else(|| misfit(format!("there is no element {}", at + gone)))??;
+                    there.ok_or_else(|| misfit(format!("element {} not found", at + nth)))??;
                 }
                 index += removed;
                 if inserted.ty() != VariantType::Array {
-                    return Err(malformed(inserted, "what is inserted is an Array"));
+                    return Err(malformed(inserted, "expected an Array of inserted elements"));
                 }
-                let come = inserted.count()?;
+                let inserted_count = inserted.count()?;
                 writer.raw(inserted.inner()?)?;
-                count += come;
+                count += inserted_count;
             }
             _ => return Err(malformed(&edit, EDIT)),
         }
@@ -351,11 +350,11 @@ fn apply_to_array(writer: &mut Writer, old: &View<'_>, edits: &View<'_>, level: 
 }
 
 const EDIT: &str =
-    "an edit is an Array of an index and a change, or of an index, a count and what is inserted";
+    "expected an Array of an index and a change, or of an index, a count and the inserted elements";
 
 fn list<'a>(edits: &View<'a>) -> Result<crate::view::Elements<'a, crate::dialect::Godot4>> {
     if edits.ty() != VariantType::Array {
-        return Err(malformed(edits, "edits are an Array"));
+        return Err(malformed(edits, "expected an Array of edits"));
     }
     edits.elements()
 }
@@ -374,7 +373,7 @@ fn apply_to_packed(writer: &mut Writer, old: &View<'_>, edits: &View<'_>) -> Res
         let [at, removed, inserted] = &parts[..] else { return Err(malformed(&edit, EDIT)) };
         let (at, removed) = (index_of(at)?, index_of(removed)?);
         if at < index {
-            return Err(malformed(&edit, "edits are in the order of their indexes"));
+            return Err(malformed(&edit, "expected edits in the order of their indexes"));
         }
         let end = at.checked_add(removed).filter(|end| *end <= total);
         let Some(end) = end else { return Err(misfit(format!("there are only {total} elements"))) };

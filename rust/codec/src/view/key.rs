@@ -16,7 +16,7 @@ use crate::value::builder::ValueBuilder;
 use crate::value::same::{has_dictionary, hash_of_key, is_same_key, may_be_same_key};
 use crate::wire::{Cursor, Header};
 
-/// Keys are only inspected: the caller's limits apply to what is read.
+/// No limits, because keys are only compared. The caller's limits apply to the values that are read.
 static ANY: Limits = {
     let mut limits = Limits::unlimited();
     limits.allow_objects = true;
@@ -72,7 +72,7 @@ impl<'k> Key<'k> {
         }
     }
 
-    /// The result of [`KeyContent::hash`] for such a key.
+    /// The hash of this key, equal to that of its [`KeyContent`].
     pub(super) fn hash(&self, hasher: &RandomState) -> u64 {
         match (self.text(), self) {
             (Some(text), _) => hasher.hash_one(text),
@@ -117,8 +117,8 @@ impl<'k> Key<'k> {
 }
 
 impl Key<'_> {
-    /// Whether a Dictionary may take another key for this one. Walks over the whole key: ask only once it has
-    /// been found.
+    /// Whether a Dictionary may take another key for this one. Walks the whole key, so call it only for a key
+    /// that has been found.
     pub(super) fn may_be_another(&self) -> bool {
         matches!(self, Self::Value(value) if has_dictionary(value))
     }
@@ -144,7 +144,7 @@ fn read<D: Dialect>(bytes: &[u8], at: usize) -> Result<Option<Value>> {
     Ok(read.map(|()| builder.into_value()))
 }
 
-/// `None` for a key that cannot be read. Only missing memory is an error: with more of it, the key may be found.
+/// Turns an unreadable key into `None`. Only missing memory is an error: with more of it, the key may be found.
 fn readable<T>(key: Result<T>) -> Result<Option<T>> {
     match key {
         Err(error) if matches!(error.kind(), ErrorKind::OutOfMemory(_)) => Err(error),
@@ -152,8 +152,8 @@ fn readable<T>(key: Result<T>) -> Result<Option<T>> {
     }
 }
 
-/// Reads a key strictly at nesting level `depth`. Objects are only inspected, and therefore allowed. `spent` is what earlier keys
-/// have used of the limits.
+/// Reads a key strictly at nesting level `depth`. Objects are only inspected, and therefore allowed. `spent` is
+/// the earlier keys' share of the limits.
 ///
 /// # Errors
 /// Fails if the engine would read the key as another one, or if the limits forbid it.
@@ -269,7 +269,7 @@ mod tests {
     use crate::value::{Array, Dictionary, OwnedElementType};
     use crate::view::{Fields, View};
 
-    /// The engine reads these keys as others: it converts elements of a typed Array, and takes the last of two equal keys.
+    /// The engine reads different keys: it converts elements of a typed Array, and takes the last of equal keys.
     #[test]
     fn a_key_that_is_read_as_another_is_refused() {
         let typed = Array { element: OwnedElementType::Builtin(VariantType::Int), values: vec![1.5.into()] };

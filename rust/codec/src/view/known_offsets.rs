@@ -70,7 +70,7 @@ impl KnownOffsets {
         Self { least: 0, ..Self::default() }
     }
 
-    /// The end of the value at `at`; `None` leaves it open.
+    /// The end of the value at `at`; `None` if it cannot be determined.
     pub(super) fn end_of<D: Dialect>(&self, view: &View<'_, D>, at: usize) -> Option<usize> {
         /// Smaller values are walked again.
         const LARGE: usize = 4 << 10;
@@ -88,7 +88,7 @@ impl KnownOffsets {
         let mut ends = Ends::default();
         let end = match skimmer.skip_noting(&mut ends) {
             Some(()) => skimmer.position(),
-            // Only decoding knows which oddities are allowed.
+            // Only the decoder knows which non-canonical encodings are allowed.
             None => {
                 ends = Ends::default();
                 let mut decoder = view.decoder_inside(at);
@@ -224,7 +224,7 @@ struct Keys {
     found: HashTable<(u32, u32)>,
 }
 
-/// The hash for the table, made of the half that it keeps.
+/// Expands the half of a hash that the table keeps to a hash for the table.
 fn spread(half: u32) -> u64 {
     u64::from(half) << 32 | u64::from(half)
 }
@@ -244,7 +244,7 @@ impl Keys {
     /// Adds the key that starts at `at`. Fails if the Dictionary repeats it.
     fn add<D: Dialect>(&mut self, at: usize, dictionary: &View<'_, D>, hasher: &RandomState) -> Result<()> {
         let read = |at: usize| KeyContent::read::<D>(dictionary.whole(), at);
-        // A key that cannot be read cannot be asked for.
+        // No one can ask for a key that cannot be read.
         let (Some(key), Ok(place)) = (read(at)?, u32::try_from(at)) else { return Ok(()) };
         // A key with a NaN inside equals no other, and all such keys have one hash.
         if !key.is(&key) {
@@ -266,7 +266,7 @@ impl Keys {
         self.find_if(key.hash(hasher) as u32, |at| key.is_at::<D>(bytes, at))
     }
 
-    /// The first of the keys with this half of a hash that is the wanted one.
+    /// The offset of the key with this half of a hash for which `is_it` is true.
     fn find_if(&self, half: u32, is_it: impl Fn(usize) -> Result<bool>) -> Result<Option<usize>> {
         let mut failed = None;
         let found = self.found.find(spread(half), |(other, at)| {
@@ -289,7 +289,7 @@ mod tests {
     use crate::Limits;
     use crate::value::{Object, Value};
 
-    /// Below some level, a value is not walked once per level above it, even if it is damaged.
+    /// A deeply nested value is not walked once per level above it, even if it is damaged.
     #[test]
     fn the_ends_of_deep_values_are_known() {
         let levels: [fn(Value) -> Value; 2] = [

@@ -1,5 +1,5 @@
-//! The class FastVariantCodec. Checks arguments; the work is done by the other modules. The methods called once per
-//! value are in `call_class.rs`.
+//! The class FastVariantCodec. It checks arguments; other modules do the work. `call_class.rs` has the methods called
+//! once per value.
 
 use std::time::Duration;
 
@@ -41,8 +41,8 @@ use crate::variant::source::Objects;
 /// var values := FastVariantCodec.decode_batch(buffers)
 /// ```
 ///
-/// Documents named here, such as [code]docs/guide.md[/code], are in [code]addons/fast_variant_codec/docs[/code], which the
-/// FileSystem dock does not show.
+/// Documents named here, such as [code]docs/guide.md[/code], are in [code]addons/fast_variant_codec/docs[/code], which
+/// the FileSystem dock does not show.
 ///
 /// As with the engine's functions, data shared between threads needs a lock, held until the call returns. Background
 /// jobs own their data, except for the containers in the values of [method encode_batch_async].
@@ -58,8 +58,8 @@ pub struct FastVariantCodec {}
 
 #[godot_api]
 impl FastVariantCodec {
-    /// Encodes each element of [param values], an Array, typed or not, in parallel. Returns one buffer per value, in the
-    /// same order.
+    /// Encodes each element of [param values], a typed or untyped Array, in parallel. Returns one buffer per value, in
+    /// the same order.
     ///
     /// If a value cannot be encoded, its buffer is empty; one error names the first ten such indexes. With
     /// [param full_objects], only the calling thread works, because getters run.
@@ -91,9 +91,9 @@ impl FastVariantCodec {
         })
     }
 
-    /// Encodes each element of an Array, typed or not, in parallel, into one buffer of records. Each record is prefixed
-    /// with its length, a little-endian 32-bit number, as [method FileAccess.store_var] and [method StreamPeer.put_var]
-    /// write it: [code]get_var[/code] reads the values one by one.
+    /// Encodes each element of a typed or untyped Array, in parallel, into one buffer of records. Each record is
+    /// prefixed with its length, a little-endian 32-bit number, as by [method FileAccess.store_var] and
+    /// [method StreamPeer.put_var]: [code]get_var[/code] reads the values one by one.
     ///
     /// If any value cannot be encoded, the result is empty; one error names the first ten such indexes. With
     /// [param full_objects], only the calling thread works, because getters run.
@@ -125,9 +125,9 @@ impl FastVariantCodec {
         })
     }
 
-    /// Encodes each element of [param values], an Array, typed or not, in parallel, and replaces the file at
-    /// [param path] by the records, which are length-prefixed as by [method FileAccess.store_var]: [method load_batch]
-    /// reads all of them, [method FileAccess.get_var] one by one.
+    /// Encodes each element of [param values], a typed or untyped Array, in parallel, and replaces the file at
+    /// [param path] with the records. They are length-prefixed, as with [method FileAccess.store_var]:
+    /// [method load_batch] reads all of them, [method FileAccess.get_var] one by one.
     ///
     /// The save is atomic: even after a crash, the file has either the old or the new content. The new content goes to
     /// a temporary file in the same folder, is flushed to disk, and is then renamed. The folder must exist.
@@ -138,9 +138,10 @@ impl FastVariantCodec {
     /// temporary file is left. If another process is writing to the file with these methods, the call waits at most 5
     /// seconds; then the result is [constant @GlobalScope.ERR_FILE_ALREADY_IN_USE].
     ///
-    /// A value that [method load_batch] would read as another one, or not at all, is an error, as in [method try_encode]: no reader knows an
-    /// object by its instance id, a Callable or a Signal. With [param full_objects], objects are written with class and stored properties: of a
-    /// script, only variables marked with [code]@export[/code] or [code]@export_storage[/code].
+    /// A value that [method load_batch] would read as a different one, or not at all, is an error, as in
+    /// [method try_encode]: an instance id, a Callable or a Signal means nothing to a later reader. With
+    /// [param full_objects], objects are written with their class and stored properties. Of script variables, only
+    /// those marked with [code]@export[/code] or [code]@export_storage[/code] are stored.
     #[func]
     fn save_batch(path: GString, values: AnyArray, #[opt(default = false)] full_objects: bool) -> Code {
         guard("FastVariantCodec.save_batch", || {
@@ -149,8 +150,8 @@ impl FastVariantCodec {
         })
     }
 
-    /// Replaces the file at [param path] as [method save_batch] does with the same [param values] and [param full_objects],
-    /// and returns the reason if it fails, for a message to the player. Prints nothing.
+    /// Replaces the file at [param path] as [method save_batch] does with the same [param values] and
+    /// [param full_objects]. If it fails, returns the reason, for a message to the player. Prints nothing.
     #[func]
     fn try_save_batch(
         path: GString,
@@ -162,14 +163,15 @@ impl FastVariantCodec {
         })
     }
 
-    /// Encodes each element of [param values], an Array, typed or not, in parallel, and appends the records to the file
-    /// at [param path], in the format of [method save_batch]; with [param full_objects], objects with class and
+    /// Encodes each element of [param values], a typed or untyped Array, in parallel, and appends the records to the
+    /// file at [param path], in the format of [method save_batch]; with [param full_objects], objects with class and
     /// properties. Creates the file if it does not exist.
     ///
-    /// The records are flushed to disk when the call returns. If the game is killed meanwhile, the last record may be
-    /// truncated; [method load_batch] then reports it and returns the records before it. A truncated file, or one of another
-    /// format, is not appended to: it stays unchanged and one error is printed, as when a value cannot be encoded or the file cannot
-    /// be written. Several processes may append to one file; they wait for each other as with [method save_batch].
+    /// The records are flushed to disk when the call returns. If the game is killed during the call, the last record
+    /// may be truncated; [method load_batch] then reports it and returns the records before it. If the file is
+    /// truncated or in another format, a value cannot be encoded, or the file cannot be written, the file stays
+    /// unchanged and one error is printed. Several processes may append to one file; they wait for each other as with
+    /// [method save_batch].
     #[func]
     fn append_batch(path: GString, values: AnyArray, #[opt(default = false)] full_objects: bool) -> Code {
         guard("FastVariantCodec.append_batch", || {
@@ -195,11 +197,11 @@ impl FastVariantCodec {
     /// [method FileAccess.store_var], strictly and in parallel. Prints nothing.
     ///
     /// The result's [member FastVariantResult.value] is an Array of the values, as with [method unpack_batch]: if a
-    /// record is damaged or truncated, of the records before it. A record that another process is appending is read
-    /// completely or not at all: the call waits for that process, at most 5 seconds. If the file cannot be read, the error is [constant FILE_ERROR]. If it has no records, but
-    /// one encoded value, JSON, or an encrypted or compressed file of [FileAccess], the message says so. [param path] can be
-    /// any path that [method FileAccess.open] accepts. The default limits are
-    /// [method FastVariantLimits.for_save_files].
+    /// record is damaged or truncated, the Array ends before it. A record that another process is appending is read
+    /// completely or not at all: the call waits at most 5 seconds for that process. If the file cannot be read, the
+    /// error is [constant FILE_ERROR]. If the file is in another format, such as one encoded value, JSON, or an
+    /// encrypted or compressed file of [FileAccess], the message names it. [param path] can be any path that
+    /// [method FileAccess.open] accepts. The default limits are [method FastVariantLimits.for_save_files].
     #[func]
     fn load_batch(
         path: GString,
@@ -231,8 +233,8 @@ impl FastVariantCodec {
         })
     }
 
-    /// Decodes each of the [param buffers], an Array, as [method try_decode] does, in the background. Any thread may change
-    /// the buffers as soon as the call returns. Prints nothing.
+    /// Decodes each of the [param buffers], an Array, as [method try_decode] does, in the background. Any thread may
+    /// change the buffers as soon as the call returns. Prints nothing.
     ///
     /// The result's [member FastVariantResult.value] is an Array with one value per buffer, [code]null[/code] where
     /// decoding failed; the result has the indexes of those, and the reason for each. [param limits] apply to each
@@ -250,7 +252,7 @@ impl FastVariantCodec {
     }
 
     /// Reads and decodes the file at [param path] as [method load_batch] does with the same [param limits], in the
-    /// background. Saves started before by [method save_batch_async] are complete by then.
+    /// background, after saves started earlier by [method save_batch_async].
     ///
     /// With [member FastVariantLimits.allow_objects], setters run, so the main thread decodes, in slices of 2
     /// milliseconds per frame; as with [method decode_batch_async], Nodes that you do not receive are freed.
@@ -268,11 +270,11 @@ impl FastVariantCodec {
     /// [method save_batch] does with the same [param full_objects]. You may change the values as soon as the call
     /// returns. Prints nothing.
     ///
-    /// The calling thread and the worker threads encode during the call. If that takes too long for one frame, encode first with
-    /// [method encode_batch_async], and save its buffers; [code]docs/guide.md[/code] has the recipe.
+    /// The calling thread and the worker threads encode during the call. If that takes too long for one frame, encode
+    /// first with [method encode_batch_async], and save its buffers; [code]docs/guide.md[/code] has the recipe.
     ///
-    /// The file is written even if you do not keep the job, or if the game quits meanwhile. One thread writes all files in turn, so while it
-    /// waits for a file that another process has locked, up to 5 seconds, later saves wait, too.
+    /// The file is written even if you do not keep the job, or if the game quits meanwhile. One thread writes all files
+    /// in turn. While it waits for a file that another process has locked, at most 5 seconds, later saves wait too.
     #[func]
     fn save_batch_async(
         path: GString,
@@ -288,8 +290,8 @@ impl FastVariantCodec {
     /// written with class and properties, as [method encode] does.
     ///
     /// Values that would decode to different ones are errors here: objects, and containers typed with a class, without
-    /// [param full_objects]; Callables and Signals; lone surrogates, text that starts with a byte-order mark, Dictionary keys that [method decode] would merge, and
-    /// values of another type than their Dictionary declares.
+    /// [param full_objects]; Callables and Signals; lone surrogates, and text that starts with a byte-order mark;
+    /// Dictionary keys that [method decode] would merge; and values of another type than their Dictionary declares.
     #[func]
     fn try_encode(value: Variant, #[opt(default = false)] full_objects: bool) -> Gd<FastVariantResult> {
         guard("FastVariantCodec.try_encode", || {
@@ -501,18 +503,18 @@ impl FastVariantCodec {
         })
     }
 
-    /// Returns the structure of encoded bytes: each value with its place, up to the end or the first error. Creates no
-    /// objects and prints nothing.
+    /// Returns the structure of encoded bytes: each value with its offset and size, up to the end or the first error.
+    /// Creates no objects and prints nothing.
     ///
     /// The Dictionary has these keys:
-    /// [br]- [code]nodes[/code]: an [code]Array[Dictionary][/code] of the values, each before its children; the first is
-    /// the outermost value. At most [param max_nodes], between 1 and 100,000;
+    /// [br]- [code]nodes[/code]: an [code]Array[Dictionary][/code] of the values, each before its children; the first
+    /// is the outermost value. At most [param max_nodes], between 1 and 100,000;
     /// [br]- [code]end[/code]: the byte where the value ended, or where decoding stopped;
     /// [br]- [code]error[/code]: a [enum CodecError], [constant OK] if the value is complete;
     /// [code]message[/code]: the reason; [code]offset[/code]: the byte of the error, or −1;
     /// [br]- [code]notes[/code]: the first 100 non-canonical encodings, which [method decode] accepts and no encoder
-    /// writes, each with [code]offset[/code] and [code]message[/code], in order; also trailing bytes. Duplicate Dictionary
-    /// keys are not detected; [code]notes_left_out[/code]: how many more there are;
+    /// writes, each with [code]offset[/code] and [code]message[/code], in order; also trailing bytes. Duplicate
+    /// Dictionary keys are not detected; [code]notes_left_out[/code]: how many more there are;
     /// [br]- [code]piece_offsets[/code], a [PackedInt64Array], and [code]piece_kinds[/code], a [PackedByteArray]: the
     /// role of the bytes from each offset to the next one or to [code]end[/code]: 0 is content, 1 a header, 2 the
     /// declared type of a container, 3 a count or length, 4 padding. There are at most eight for each of
@@ -520,14 +522,16 @@ impl FastVariantCodec {
     ///
     /// Each node has these:
     /// [br]- [code]type[/code]: an [enum Variant.Type]; [code]type_name[/code]: its name;
-    /// [br]- [code]parent[/code]: the index of the parent node, −1 for the outermost; [code]children[/code]: the indexes of
-    /// its children, in order;
-    /// [br]- [code]role[/code]: its role in its parent: [code]"root"[/code], [code]"element"[/code], [code]"key"[/code],
-    /// [code]"value"[/code] (with [code]index[/code], that of the element or entry) or [code]"property"[/code] (with
-    /// [code]name[/code], whose bytes precede the node);
-    /// [br]- [code]offset[/code] and [code]size[/code]: its bytes, counted as by [method PackedByteArray.decode_var_size]:
-    /// from its 4-byte header to the end of its padding, including the missing padding of a last [PackedByteArray];
-    /// [br]- [code]is_complete[/code]: whether it was decoded completely; if not, [code]size[/code] is that of the decoded part;
+    /// [br]- [code]parent[/code]: the index of the parent node, −1 for the outermost; [code]children[/code]: the
+    /// indexes of its children, in order;
+    /// [br]- [code]role[/code]: its role in its parent: [code]"root"[/code], [code]"element"[/code],
+    /// [code]"key"[/code], [code]"value"[/code] (with [code]index[/code], that of the element or entry) or
+    /// [code]"property"[/code] (with [code]name[/code], whose bytes precede the node);
+    /// [br]- [code]offset[/code] and [code]size[/code]: its bytes, counted as by
+    /// [method PackedByteArray.decode_var_size]: from its 4-byte header to the end of its padding, including the
+    /// missing padding of a last [PackedByteArray];
+    /// [br]- [code]is_complete[/code]: whether it was decoded completely; if not, [code]size[/code] is that of the
+    /// decoded part;
     /// [br]- [code]header[/code]: the header's number; [code]flags[/code]: its flag bits by name;
     /// [br]- [code]preview[/code]: a short form of the value, at most 121 characters;
     /// [br]- [code]count[/code]: the number of elements, entries or properties, where there is one;
@@ -547,16 +551,17 @@ impl FastVariantCodec {
     /// Versions, settings and the access path to engine memory, for bug reports.
     ///
     /// The Dictionary has these keys:
-    /// [br]- [code]addon_version[/code], [code]engine_version[/code], [code]engine_build[/code] ([code]"debug"[/code] or
-    /// [code]"release"[/code]), [code]platform[/code], [code]precision[/code] ([code]"single"[/code] or
+    /// [br]- [code]addon_version[/code], [code]engine_version[/code], [code]engine_build[/code] ([code]"debug"[/code]
+    /// or [code]"release"[/code]), [code]platform[/code], [code]precision[/code] ([code]"single"[/code] or
     /// [code]"double"[/code]);
     /// [br]- [code]threads[/code]: the number of threads for one call, including the calling thread;
     /// [code]parallel_threshold_bytes[/code]: the size from which several threads are used;
-    /// [br]- [code]access_path[/code]: the one in use: [code]"direct"[/code], or [code]"portable"[/code] if engine memory
-    /// is accessed only through the engine's documented functions; [code]access_reason[/code]: the reason;
-    /// [br]- [code]offsets[/code]: the offsets in engine memory found at start-up, in bytes, by name; empty if portable access
-    /// was requested or an offset was not found;
-    /// [br]- [code]failed_facts[/code]: the fact about engine memory that does not hold, if any: verification stops at the first.
+    /// [br]- [code]access_path[/code]: the one in use: [code]"direct"[/code], or [code]"portable"[/code] if engine
+    /// memory is accessed only through the engine's documented functions; [code]access_reason[/code]: the reason;
+    /// [br]- [code]offsets[/code]: the offsets in engine memory found at start-up, in bytes, by name; empty if portable
+    /// access was requested or an offset was not found;
+    /// [br]- [code]failed_facts[/code]: the fact about engine memory that does not hold, if any: verification stops at
+    /// the first.
     #[func]
     fn get_engine_report() -> VarDictionary {
         guard("FastVariantCodec.get_engine_report", engine_report::report)
@@ -575,7 +580,7 @@ impl FastVariantCodec {
     }
 }
 
-/// Why records were not written.
+/// The reason why records were not written.
 pub enum NotWritten {
     Values(Failed),
     File(FileError),
@@ -593,7 +598,7 @@ pub fn write(
     Ok(parts.iter().map(Vec::len).sum())
 }
 
-/// The engine's code for what a call of `method` wrote. Prints the error, if any.
+/// The engine's error code for a write by `method`. Prints the error, if any.
 pub fn code_of(method: &str, written: Result<usize, NotWritten>) -> Code {
     match written {
         Ok(_) => Code::OK,

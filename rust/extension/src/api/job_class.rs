@@ -136,7 +136,7 @@ impl FastVariantJob {
                 // Nothing else calls the job in each frame.
                 Err(_) => {
                     let job = Arc::clone(&this.bind().job);
-                    job.come_to_an_end();
+                    job.run_to_end();
                     Self::emit_progress(&this);
                 }
             }

@@ -26,28 +26,31 @@ use crate::view::{Column, Format, Shown, Step, Test, fill, get, matching, sought
 /// print(view.column("players", "name", TYPE_STRING)) # ["Ada"]
 /// ```
 ///
-/// [b]Paths.[/b] A path is an Array of keys and indexes, [code]["players", 0, "hp"][/code], a String of text keys and indexes,
-/// [code]"players/0/hp"[/code], or one int. An empty path means the value itself. Negative indexes count from the end. If a part of a
-/// String is a number, it means the text key if the Dictionary has it, otherwise the int key or the index. Use an Array for keys
-/// that contain [code]/[/code]. Use names for properties of objects, and indexes for elements of packed arrays.
+/// [b]Paths.[/b] A path is an Array of keys and indexes, [code]["players", 0, "hp"][/code]; a String of text keys and
+/// indexes, [code]"players/0/hp"[/code]; or one int. An empty path means the value itself. Negative indexes count from
+/// the end. In a String, a number means the text key if the Dictionary has it, otherwise the int key or the index. Use
+/// an Array for keys that contain [code]/[/code]. Use names for properties of objects, and indexes for elements of
+/// packed arrays.
 ///
-/// [b]What is read.[/b] Opening a view reads nothing. To find a value, the view skips the data before it by its lengths and counts. It
-/// remembers the positions of elements and keys that it skipped, so the next access is fast. It checks only the value that you ask for, as
-/// strictly as [method FastVariantCodec.try_decode], within the limits, with the same errors at the same bytes. It never creates objects,
-/// whatever the limits allow: fetch their properties. A view never finds a value that decoding would not give: if a Dictionary repeats the key, or a typed
-/// container holds a value of another type, the result is an error.
+/// [b]What is read.[/b] Opening a view reads nothing, except for files in [code]res://[/code]. To find a value, the
+/// view uses lengths and counts to skip the data before it. It remembers the offsets of skipped elements and keys, so
+/// the next access is fast. It checks only the value that you ask for, as strictly as
+/// [method FastVariantCodec.try_decode], within the limits, with the same errors at the same bytes. It never creates
+/// objects, whatever the limits allow: fetch their properties. It never finds a value that decoding would not return:
+/// if a Dictionary repeats the key, or a typed container holds a value of another type, the result is an error.
 ///
-/// Any thread may use a view. A view of a buffer keeps the bytes as they were when it was opened. A view of a file keeps the file open: it
-/// finds records that are appended later, but if the file is replaced, it continues to read the old file. Do not change what the file
-/// already has: the view remembers where its records are.
+/// Any thread may use a view. A view of a buffer keeps the bytes as they were when it was opened. A view of a file
+/// keeps the file open: it finds records that are appended later, but if the file is replaced, it continues to read the
+/// old file. Do not change existing records in the file: the view remembers their offsets.
 ///
-/// [b]Files that grow.[/b] A view shows the records of [method FastVariantCodec.append_batch] when the append is done. While another one
-/// runs, it shows those before it; the first access waits for it, at most 5 seconds. It ignores a record that the end of the file cuts
-/// off, because it may still be being written; [method FastVariantCodec.load_batch] reports such a record.
+/// [b]Files that grow.[/b] A view shows the records of [method FastVariantCodec.append_batch] once the append is done.
+/// During an append, it shows the earlier records; the first access waits for the append, at most 5 seconds. It ignores
+/// a truncated last record, because a writer may not have completed it yet; [method FastVariantCodec.load_batch]
+/// reports such a record.
 #[derive(GodotClass)]
 #[class(tool, base=RefCounted)]
 pub struct FastVariantView {
-    /// Nothing in views that a script makes with `new()`.
+    /// `None` in a view that a script created with `new()`.
     shown: Option<Shown>,
 }
 
@@ -68,11 +71,11 @@ impl IRefCounted for FastVariantView {
 
 #[godot_api]
 impl FastVariantView {
-    /// A view of the value encoded in [param bytes], which are shared, not copied. With [param godot3], they are those of Godot 3's
-    /// [code]var2bytes[/code].
+    /// Opens a view of the value encoded in [param bytes], which are shared, not copied. With [param godot3], they are
+    /// in the format of Godot 3's [code]var2bytes[/code].
     ///
-    /// [param limits] hold for each value that is fetched, for each slice, and for each cell of a column; colliding keys are counted for
-    /// all cells together. The default is [method FastVariantLimits.for_save_files].
+    /// [param limits] apply to each fetched value, each slice, and each cell of a column; colliding keys are counted
+    /// for all cells together. The default is [method FastVariantLimits.for_save_files].
     #[func]
     fn open(
         bytes: PackedByteArray,
@@ -84,9 +87,9 @@ impl FastVariantView {
         })
     }
 
-    /// A view of the records in [param bytes], as written by [method FastVariantCodec.pack_batch] or
-    /// [method FileAccess.store_var]. It shows them as one Array. [param limits] and [param godot3] are as for [method open];
-    /// [member FastVariantLimits.max_bytes] applies to each record.
+    /// Opens a view of the records in [param bytes], as written by [method FastVariantCodec.pack_batch] or
+    /// [method FileAccess.store_var]. It shows them as one Array. [param limits] and [param godot3] are as for
+    /// [method open]; [member FastVariantLimits.max_bytes] applies to each record.
     #[func]
     fn open_records(
         bytes: PackedByteArray,
@@ -98,16 +101,19 @@ impl FastVariantView {
         })
     }
 
-    /// A view of the records in the file at [param path], as written by [method FastVariantCodec.save_batch] or
-    /// [method FileAccess.store_var]; otherwise as [method open_records] with the same [param limits] and [param godot3].
+    /// Opens a view of the records in the file at [param path], as written by [method FastVariantCodec.save_batch] or
+    /// [method FileAccess.store_var]; otherwise as [method open_records] with the same [param limits] and
+    /// [param godot3].
     ///
-    /// Only what is asked for is read, so the file may be larger than memory: at most one record, or 1 MiB, is held at a time, or 64 MiB
-    /// to find out what else the file is if its first record is damaged. Saves started before by [method FastVariantCodec.save_batch_async] are complete by then. Files
-    /// in [code]res://[/code] are read as a whole, since they may be packed, and later appends are not shown. The file stays open as long as the view lives: the view shows appended records, but
-    /// not a file that replaces it. Records that are overwritten in place may be mixed with earlier ones.
+    /// The file may be larger than memory: the view reads on demand, and holds at most one record, or 1 MiB, at a time.
+    /// If the first record is damaged, it reads up to 64 MiB to identify another format. The call waits for saves
+    /// started earlier by [method FastVariantCodec.save_batch_async]. Files in [code]res://[/code] are read as a whole,
+    /// because they may be packed, and later appends are not shown. The file stays open as long as the view lives: the
+    /// view shows appended records, but not a file that replaces it. If records are overwritten in place, the view may
+    /// mix old and new ones.
     ///
-    /// If the file cannot be opened or has another format, the result is still a view, but each access fails with the reason, as
-    /// with [method FastVariantCodec.load_batch]: [method try_fetch] returns it.
+    /// If the file cannot be opened or has another format, the result is still a view, but each access fails with the
+    /// same reason as [method FastVariantCodec.load_batch]; [method try_fetch] returns it.
     #[func]
     fn open_file(
         path: GString,
@@ -119,9 +125,9 @@ impl FastVariantView {
         })
     }
 
-    /// The value at [param path], decoded; [param default] if the path leads nowhere.
+    /// Decodes and returns the value at [param path], or [param default] if the path leads nowhere.
     ///
-    /// If its bytes cannot be read, the result is [param default] and one error is printed; see [method try_fetch].
+    /// If the value cannot be decoded, the result is [param default] and one error is printed; see [method try_fetch].
     // `this` keeps the object alive, here and in all methods: printing an error runs Loggers, which are scripts.
     #[func(gd_self)]
     fn fetch(
@@ -135,11 +141,12 @@ impl FastVariantView {
         })
     }
 
-    /// The value at [param path], decoded, or an error: [constant FastVariantCodec.NOT_FOUND] if the path leads nowhere. Prints
-    /// nothing.
+    /// Decodes and returns the value at [param path], or an error: [constant FastVariantCodec.NOT_FOUND] if the path
+    /// leads nowhere. Prints nothing.
     ///
-    /// [member FastVariantResult.offset] is the offset of the error, or of the end of the value, in the whole buffer or file. Bytes after
-    /// the value of a record are an error, unless [member FastVariantLimits.allow_trailing_bytes] is set.
+    /// [member FastVariantResult.offset] is the offset of the error, or of the end of the value, in the whole buffer or
+    /// file. Bytes after the value of a record are an error, unless [member FastVariantLimits.allow_trailing_bytes] is
+    /// set.
     #[func(gd_self)]
     fn try_fetch(this: Gd<Self>, path: Variant) -> Gd<FastVariantResult> {
         guard("FastVariantView.try_fetch", || {
@@ -155,7 +162,7 @@ impl FastVariantView {
         })
     }
 
-    /// Whether [param path] leads to a value. Decodes nothing.
+    /// Returns [code]true[/code] if [param path] leads to a value. Decodes nothing.
     #[func(gd_self)]
     fn has(this: Gd<Self>, path: Variant) -> bool {
         guard("FastVariantView.has", || {
@@ -163,7 +170,7 @@ impl FastVariantView {
         })
     }
 
-    /// The type of the value at [param path], an [enum Variant.Type]; -1 if the path leads nowhere. Decodes nothing.
+    /// Returns the [enum Variant.Type] of the value at [param path]; -1 if it leads nowhere. Decodes nothing.
     #[func(gd_self)]
     fn type_of(this: Gd<Self>, path: Variant) -> i64 {
         guard("FastVariantView.type_of", || {
@@ -172,8 +179,8 @@ impl FastVariantView {
         })
     }
 
-    /// How many elements, entries, properties or records the value at [param path] has; 0 for values that have none, -1 if the
-    /// path leads nowhere. Decodes nothing.
+    /// Returns the number of elements, entries, properties or records of the value at [param path]; 0 if it has none,
+    /// and -1 if the path leads nowhere. Decodes nothing.
     #[func(gd_self)]
     fn size_of(this: Gd<Self>, path: Variant) -> i64 {
         guard("FastVariantView.size_of", || {
@@ -182,8 +189,8 @@ impl FastVariantView {
         })
     }
 
-    /// The keys of the Dictionary at [param path], or the names of the properties of the object, in order; none for other
-    /// values. If the path leads nowhere, one error is printed.
+    /// Returns the keys of the Dictionary at [param path], or the names of the properties of the object, in order; none
+    /// for other values. If the path leads nowhere, one error is printed.
     #[func(gd_self)]
     fn keys(this: Gd<Self>, path: Variant) -> AnyArray {
         guard("FastVariantView.keys", || {
@@ -192,8 +199,9 @@ impl FastVariantView {
         })
     }
 
-    /// The byte range of the value at [param path] in the buffer or file: the offset of its first byte, and the offset after its last byte. The
-    /// range of an element of a packed array has no header. If the path leads nowhere, the result is empty and one error is printed.
+    /// Returns the byte range of the value at [param path] in the buffer or file: the offset of its first byte, and the
+    /// offset after its last byte. Elements of packed arrays have no header. If the path leads nowhere, the result is
+    /// empty and one error is printed.
     #[func(gd_self)]
     fn byte_range(this: Gd<Self>, path: Variant) -> PackedInt64Array {
         guard("FastVariantView.byte_range", || {
@@ -204,9 +212,9 @@ impl FastVariantView {
         })
     }
 
-    /// Decodes the elements of the Array or packed array at [param path], or the records, from [param begin] (inclusive) to [param end]
-    /// (exclusive). The slice of a typed Array is typed. Indexes are as in [method Array.slice]: negative ones count from the end. If the path leads nowhere, the result
-    /// is empty and one error is printed.
+    /// Decodes the elements of the Array or packed array at [param path], or the records, from [param begin]
+    /// (inclusive) to [param end] (exclusive). The slice of a typed Array is typed. As in [method Array.slice],
+    /// negative indexes count from the end. If the path leads nowhere, the result is empty and one error is printed.
     #[func(gd_self)]
     fn slice(this: Gd<Self>, path: Variant, begin: i64, #[opt(default = i64::MAX)] end: i64) -> AnyArray {
         guard("FastVariantView.slice", || {
@@ -217,14 +225,16 @@ impl FastVariantView {
         })
     }
 
-    /// The field at [param key] of each row: of each element of the Array at [param path], or of each record. [param value_type], a
-    /// [enum Variant.Type], says which array it is: a [PackedInt64Array] for [constant TYPE_INT], a [PackedFloat64Array] for
-    /// [constant TYPE_FLOAT], a [PackedStringArray] for [constant TYPE_STRING] and [constant TYPE_STRING_NAME], a packed array of
-    /// vectors or colors for those, and an [Array] for any other type.
+    /// Returns the field at [param key] of each row. The rows are the elements of the Array at [param path], or the
+    /// records. [param value_type], an [enum Variant.Type], determines the result: a [PackedInt64Array] for
+    /// [constant TYPE_INT], a [PackedFloat64Array] for [constant TYPE_FLOAT], a [PackedStringArray] for
+    /// [constant TYPE_STRING] and [constant TYPE_STRING_NAME], a packed array of [Vector2], [Vector3], [Vector4] or
+    /// [Color] for those types, and an [Array] for any other type.
     ///
-    /// Rows that lack the field, or have it with another type, get [param default]. If that is [code]null[/code], cells of a packed array get
-    /// the type's default (0, empty text, a zero vector), and cells of an [Array] get [code]null[/code]. [method try_columns] lists these
-    /// rows. If the path leads nowhere, the result is [code]null[/code] and one error is printed.
+    /// Rows that lack the field, or have it with another type, get [param default]. If that is [code]null[/code], cells
+    /// of a packed array get the type's default (0, empty text, a zero vector), and cells of an [Array] get
+    /// [code]null[/code]. [method try_columns] lists these rows. If the path leads nowhere, the result is
+    /// [code]null[/code] and one error is printed.
     #[func(gd_self)]
     fn column(
         this: Gd<Self>,
@@ -244,8 +254,9 @@ impl FastVariantView {
         })
     }
 
-    /// Several columns of the rows at [param path], read in one pass. [param types] maps each key to its type; [param defaults] maps keys to
-    /// defaults, and may omit keys. The result maps each key to its column; see [method column].
+    /// Reads several columns of the rows at [param path] in one pass. [param types] maps each key to its type;
+    /// [param defaults] maps keys to defaults, and may omit keys. The result maps each key to its column; see
+    /// [method column].
     ///
     /// ```gdscript
     /// var view := FastVariantView.open(var_to_bytes([{"id": 1, "hp": 87}, {"id": 2}]))
@@ -266,8 +277,9 @@ impl FastVariantView {
         })
     }
 
-    /// The columns as [method columns] returns them with the same [param path], [param types] and [param defaults], or an error.
-    /// [member FastVariantResult.failed] has the indexes of rows that lack a field or have it of another type. Prints nothing.
+    /// Returns the columns as [method columns] does with the same [param path], [param types] and [param defaults], or
+    /// an error. [member FastVariantResult.failed] has the indexes of rows that lack a field or have it with another
+    /// type. Prints nothing.
     #[func(gd_self)]
     fn try_columns(
         this: Gd<Self>,
@@ -284,10 +296,10 @@ impl FastVariantView {
         })
     }
 
-    /// The indexes of the rows for which the GDScript comparison of the field at [param key] with [param value] is true. [param path] leads to
-    /// the rows; [param operator] is [code]"=="[/code],
-    /// [code]"!="[/code], [code]"<"[/code], [code]"<="[/code], [code]">"[/code], [code]">="[/code] or [code]"in"[/code]. Rows are as
-    /// in [method column]. Rows that lack the field, or whose field cannot be compared with the value, are left out. Arrays are compared with
+    /// Returns the indexes of the rows whose field at [param key] compares as true with [param value], as in GDScript.
+    /// Rows are at [param path], as in [method column]. [param operator] is [code]"=="[/code], [code]"!="[/code],
+    /// [code]"<"[/code], [code]"<="[/code], [code]">"[/code], [code]">="[/code] or [code]"in"[/code]. Rows that lack
+    /// the field, or whose field cannot be compared with the value, are left out. Arrays are compared with
     /// [code]"=="[/code], [code]"!="[/code] and [code]"in"[/code] only.
     ///
     /// ```gdscript
@@ -313,8 +325,8 @@ impl FastVariantView {
         })
     }
 
-    /// A view of the value at [param path], in the same bytes. If the path leads nowhere, the result is [code]null[/code] and one
-    /// error is printed.
+    /// Returns a view of the value at [param path], in the same bytes. If the path leads nowhere, the result is
+    /// [code]null[/code] and one error is printed.
     #[func(gd_self)]
     fn view(this: Gd<Self>, path: Variant) -> Option<Gd<Self>> {
         guard("FastVariantView.view", || {
@@ -323,12 +335,12 @@ impl FastVariantView {
     }
 }
 
-/// What becomes of a path that leads nowhere.
+/// The handling of a path that leads nowhere.
 #[derive(PartialEq)]
 enum Missing {
-    /// It is an error.
+    /// Print an error.
     Printed,
-    /// The caller says so without one.
+    /// Print nothing: the caller handles it.
     Quiet,
 }
 
@@ -337,7 +349,7 @@ impl FastVariantView {
         Gd::from_object(Self { shown: Some(shown) })
     }
 
-    /// What it shows. The object is not bound meanwhile.
+    /// The contents, cloned so that the object is not bound while they are read.
     fn shown(this: &Gd<Self>) -> Result<Shown> {
         this.bind().shown.clone().ok_or_else(|| {
             Error::argument(
@@ -346,7 +358,7 @@ impl FastVariantView {
         })
     }
 
-    /// Looks at a path. If that fails, prints why.
+    /// Calls `look` with the steps of a path. Prints the error, if any and if `missing` does not exclude it.
     fn look<R>(
         this: &Gd<Self>,
         method: &str,
@@ -364,7 +376,7 @@ impl FastVariantView {
             .ok()
     }
 
-    /// The type of what it shows, and its size, briefly.
+    /// The type and size of the contents, briefly.
     fn summary(&self) -> String {
         let Some(shown) = &self.shown else { return "shows nothing".to_owned() };
         match (shown, shown.ty(&[])) {

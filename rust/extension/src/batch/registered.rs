@@ -87,7 +87,7 @@ pub fn frame(values: &AnyArray, registry: &Registry) -> Result<Vec<Vec<u8>>, Fai
             for (id, class) in graph.ids() {
                 if let Some(first) = known.insert(id, index) {
                     return Err(Error::object(format!(
-                        "an object of class {class} is also in value {first}; reading would make two of it. Put both values into one Array"
+                        "an object of class {class} is also in value {first}; reading would create two; put both values into one Array"
                     )));
                 }
             }

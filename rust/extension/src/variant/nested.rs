@@ -35,7 +35,7 @@ impl Nested {
         let start = if calls == 0 { here } else { start };
         if calls >= Self::MOST || start.abs_diff(here) > Self::MOST_STACK {
             return Err(Error::argument(format!(
-                "{calls} calls inside of each other: a setter, getter or `_init` calls without end, or on deeply nested values"
+                "{calls} nested calls: a setter, getter or `_init` calls the codec endlessly, or for deeply nested values"
             )));
         }
         RUNNING.set(Running { calls: calls + 1, start });

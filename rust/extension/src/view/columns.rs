@@ -224,5 +224,5 @@ impl EachRow for Filling<'_> {
 #[cold]
 fn misfit(default: &Variant, ty: VariantType) -> Error {
     let found = Reader::new().ty(default).map_or("a newer type", VariantType::name);
-    Error::argument(format!("the default of a column of {ty} is {found}"))
+    Error::argument(format!("default of a column: expected {ty}, found {found}"))
 }

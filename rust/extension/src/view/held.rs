@@ -25,9 +25,9 @@ pub enum Format {
 
 /// A value that has been found, in either format.
 pub enum Found<'a> {
-    /// In Godot 4's.
+    /// In the format of Godot 4.
     Godot4(View<'a, Godot4>),
-    /// In Godot 3's.
+    /// In the format of Godot 3.
     Godot3(View<'a, Godot3>),
 }
 
@@ -148,8 +148,8 @@ pub fn decode<D: Dialect>(
     decode_part(view, input, limits, keys, &mut Spent::default())
 }
 
-/// Like [`decode`], for one of several parts of an input. `spent` is what earlier parts have used of the limits that hold for all of
-/// them together.
+/// Like [`decode`], for one of several parts of an input. `spent` is the earlier parts' share of the limits that
+/// apply to all of them together.
 ///
 /// # Errors
 /// As [`decode`].
@@ -167,7 +167,7 @@ pub fn decode_part<D: Dialect>(
     built(input, limits, keys, write, |measure| view.write_part_into(measure, &mut before))
 }
 
-/// Decodes one of several records. The limits hold for all of them together; `spent` is the share of earlier ones.
+/// Decodes one of several records, to all of which the limits apply. `spent` is the share of earlier ones.
 ///
 /// # Errors
 /// Fails if the bytes are invalid or contain objects.

@@ -22,7 +22,7 @@ pub enum Step {
 }
 
 impl Step {
-    /// The step as a view takes it.
+    /// The step as a key of a view.
     pub fn key(&self) -> Key<'_> {
         match self {
             Self::Text(text) => Key::Text(text),
@@ -83,7 +83,7 @@ pub fn steps(path: &Variant) -> Result<Vec<Step>> {
         Some(VariantType::Int) => Ok(vec![Step::Int(path.to())]),
         ty => {
             let found = ty.map_or("a newer type", VariantType::name);
-            Err(Error::argument(format!("a path is an Array, a String or an int, not {found}")))
+            Err(Error::argument(format!("path: expected an Array, String or int, found {found}")))
         }
     }
 }

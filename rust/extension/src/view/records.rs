@@ -180,7 +180,7 @@ impl Records {
                     let kind = ErrorKind::LimitExceeded(Limit::Bytes, self.limits.max_bytes as u64);
                     return Err(inside(Error::new(kind).at(0), index, range.start));
                 }
-                // One record is held at a time.
+                // Frees the last record first: only one is held at a time.
                 *lock(last) = None;
                 let mut bytes = engine::new_bytes(length)?;
                 let read = file.read_at(range.start, bytes.as_mut_slice()).map_err(Error::other)?;

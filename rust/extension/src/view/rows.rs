@@ -19,8 +19,8 @@ use crate::variant::nested::Nested;
 
 /// A visitor of the fields of each row.
 pub trait EachRow {
-    /// Visits the row at `index`, whose bytes are in `input`. `fields` are in the order of the keys. `spent` is what earlier rows of
-    /// the same value have used.
+    /// Visits the row at `index`, whose bytes are in `input`. `fields` are in the order of the keys. `spent` is
+    /// the share of the limits that earlier rows of the same value have used.
     ///
     /// # Errors
     /// Fails if the bytes are invalid.
@@ -137,7 +137,7 @@ impl Test {
         }
         use VariantOperator as Is;
         let is_order = !matches!(self.operator, Is::EQUAL | Is::NOT_EQUAL | Is::IN);
-        // The engine takes twice as long for each level of equal Arrays.
+        // The engine's comparison takes twice as long for each level of equal Arrays.
         if is_order && field.ty() == VariantType::Array {
             return Ok(false);
         }

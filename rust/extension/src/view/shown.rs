@@ -202,8 +202,9 @@ fn slice_of_records(records: &Records, begin: i64, end: i64) -> Result<VarArray>
 
 /// The index of the record that a path starts with, and the rest of the path.
 fn first<'p>(records: &Records, path: &'p [Step]) -> Result<(u64, &'p [Step])> {
-    let (record, rest) =
-        path.split_first().ok_or_else(|| Error::argument("records have no bytes of their own"))?;
+    let (record, rest) = path
+        .split_first()
+        .ok_or_else(|| Error::argument("the path is empty; start it with the index of a record"))?;
     Ok((records.index_of(record)?, rest))
 }
 

@@ -40,7 +40,7 @@ impl VariantBuilder<'_, '_> {
             ElementType::Class(name) | ElementType::Script(name) if self.objects.is_some() => {
                 let name = name.quoted();
                 return Err(Error::object(format!(
-                    "the class {name} of the elements is not one of the registered"
+                    "element class {name} is not registered; call `register` with its script"
                 )));
             }
             ElementType::Untyped => ContainerType::Untyped,

@@ -186,9 +186,8 @@ impl Class {
             None => self.factory.create(),
         };
         let object = HeldObject::of(value).filter(|object| object.script_id() == self.script_id);
-        object.ok_or_else(|| {
-            Error::object(format!("no object of class {} could be created", quoted(&self.name)))
-        })
+        object
+            .ok_or_else(|| Error::object(format!("cannot create an object of class {}", quoted(&self.name))))
     }
 
     /// Checks that a reader would make the same kind of object.

@@ -513,7 +513,8 @@ impl ObjectReader {
         match is_reached.iter().position(|is_reached| !is_reached) {
             None => Ok(()),
             Some(index) => {
-                let error = Error::object("no value refers to this object");
+                let error =
+                    Error::object("unreferenced object in \"@objects\"; expected a reference from the value");
                 Err(error.inside(Step::Index(index)).inside(Step::text_key(tag::OBJECTS)))
             }
         }
@@ -697,7 +698,7 @@ impl NewObject {
                 && !self.object.get(&property.name).is_some_and(is_held)
             {
                 return fail(format!(
-                    "the property of class {} did not take the object: it has another type, or a getter and no setter",
+                    "class {}: the property rejected the object: it has another type, or a getter and no setter",
                     quoted(&class.name)
                 ));
             }

@@ -10,7 +10,7 @@ signal finished(problem: String)
 const Workload := preload("workloads.gd").Workload
 
 const RUNS := 7
-## The minimum time for each workload. Short workloads are run more often, up to MOST_RUNS times.
+## The minimum time in milliseconds. Short workloads are repeated until then, up to MOST_RUNS times.
 const LEAST_MSEC := 300
 const MOST_RUNS := 100
 

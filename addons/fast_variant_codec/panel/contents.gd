@@ -139,7 +139,7 @@ func end_of_record(record: int) -> int:
 	return record_starts[record + 1] if record + 1 < record_count else _records_end
 
 
-## Whether load_more can inspect the children that a node has left out. Not those of objects, which names precede.
+## Whether load_more can inspect the children that a node has left out. Not for objects: names precede their values.
 func can_load_more(index: int) -> bool:
 	return nodes[index].has("left_out") and nodes[index]["type"] != TYPE_OBJECT
 

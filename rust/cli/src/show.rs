@@ -7,6 +7,7 @@ use variant_codec::error::quoted;
 use variant_codec::outline::{Node, Outline, Role};
 use variant_codec::{ErrorKind, VariantType, View};
 
+use crate::compare::encoded;
 use crate::failure::{Failure, Outcome};
 use crate::input::{Input, Place};
 use crate::output::Output;
@@ -32,13 +33,9 @@ pub fn show(input: &Input, path: &str, offsets: bool, most: usize, out: &mut Out
         place.each_value(input, |index, offset, bytes| tree(&mut out, index, offset, bytes))?;
     } else {
         place.each(input, |index, offset, view: View<'_>| {
-            let range = view.range().map_err(|error| Failure::data(&input.name_of(index), &error))?;
-            tree(
-                &mut out,
-                index,
-                offset + range.start as u64,
-                view.remaining().get(..range.len()).unwrap_or_default(),
-            )
+            let failed = |error| Failure::data(&input.name_of(index), &error);
+            let start = view.range().map_err(failed)?.start;
+            tree(&mut out, index, offset + start as u64, &encoded(&view).map_err(failed)?)
         })?;
     }
     if is_damaged { Err(Failure::Data(String::new())) } else { Ok(()) }

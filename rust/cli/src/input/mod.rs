@@ -9,7 +9,8 @@ use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::ops::Range;
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Mutex, mpsc};
+use std::thread;
 
 use clap::{Args, ValueEnum};
 use variant_codec::frames::{self, Foreign, Index, ReadAt};
@@ -17,6 +18,7 @@ use variant_codec::godot3::Loss;
 use variant_codec::stream::{Decoder, Encoder, Source as _};
 use variant_codec::{EncodeOptions, Error, ErrorKind, Limits, Strictness, Value, quick_check};
 
+use crate::STACK;
 use crate::failure::{Failure, Outcome};
 use batch::{BATCH, Batch};
 pub use place::Place;
@@ -261,6 +263,69 @@ impl Input {
             (Some(failure), _) => Err(failure),
             (None, scanned) => scanned.map_err(|error| of_file(&self.name, &error)),
         }
+    }
+
+    /// Calls `each` with the index of each value and its bytes in this file and in another one, until it returns false.
+    pub fn each_beside(
+        &self,
+        other: &Self,
+        mut each: impl FnMut(u64, Option<&[u8]>, Option<&[u8]>) -> Outcome<bool>,
+    ) -> Outcome<()> {
+        /// Groups of values that wait, and bytes in a group.
+        const WAITING: usize = 2;
+        const GROUP: usize = 64 << 10;
+
+        thread::scope(|scope| {
+            let (sender, receiver) = mpsc::sync_channel(WAITING);
+            let send_all = move || {
+                let (mut group, mut bytes) = (Vec::new(), 0);
+                let read = other.each(0..u64::MAX, |_, _, value| {
+                    group.push(value.to_vec());
+                    bytes += value.len();
+                    if bytes < GROUP && group.len() < GROUP / 64 {
+                        return Ok(());
+                    }
+                    bytes = 0;
+                    sender.send(Ok(std::mem::take(&mut group))).map_err(|_| Failure::Closed)
+                });
+                // If no more is compared, nobody receives these.
+                let _ = sender.send(Ok(group));
+                if let Err(failure) = read {
+                    let _ = sender.send(Err(failure));
+                }
+            };
+            let reader = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, send_all);
+            reader.map_err(|error| Failure::file("cannot start a thread", &error))?;
+            let mut group = Vec::new().into_iter();
+            let mut next_of_other = || -> Outcome<Option<Vec<u8>>> {
+                loop {
+                    if let Some(value) = group.next() {
+                        return Ok(Some(value));
+                    }
+                    let Ok(received) = receiver.recv() else { return Ok(None) };
+                    group = received?.into_iter();
+                }
+            };
+            let mut count = 0;
+            let mut is_done = false;
+            let read = self.each(0..u64::MAX, |index, _, value| {
+                let beside = next_of_other()?;
+                count = index + 1;
+                is_done = !each(index, Some(value), beside.as_deref())?;
+                if is_done { Err(Failure::Closed) } else { Ok(()) }
+            });
+            match read {
+                Err(Failure::Closed) if is_done => return Ok(()),
+                read => read?,
+            }
+            while let Some(value) = next_of_other()? {
+                if !each(count, None, Some(&value))? {
+                    break;
+                }
+                count += 1;
+            }
+            Ok(())
+        })
     }
 
     /// Calls `work` with each value on all cores, in groups of values that follow each other, and `take` with the results of

@@ -13,7 +13,7 @@ use gdvar::compare;
 use gdvar::convert::{To, convert};
 use gdvar::failure::{Failure, Outcome};
 use gdvar::input::{Format, Input};
-use gdvar::json::{self, Notation};
+use gdvar::json::{self, As, Notation};
 use gdvar::output::{Output, Target};
 use gdvar::patch;
 use gdvar::query::{Options, query};
@@ -53,7 +53,7 @@ enum Command {
     Repair(Repair),
     /// Print which keys and types take the most bytes
     Stats(Stats),
-    /// Print which paths differ between two files
+    /// Print which paths differ between two files; the order of keys is no difference
     Diff(Diff),
     /// Write what `diff --patch` makes of an old file: the new one
     Patch(Patch),
@@ -163,9 +163,13 @@ struct FromJson {
     /// The JSON; `-` is standard input
     #[arg(default_value = "-")]
     file: PathBuf,
-    /// Write each element of the outermost array, or each line, as a record
+    /// Write each value, such as each line, as a record. Of an array that starts with `[` on a line of its own, as `json` prints
+    /// records, write each element as one
     #[arg(long)]
     records: bool,
+    /// Write each element of the outermost array as a record, however the array is laid out
+    #[arg(long, conflicts_with = "records")]
+    elements: bool,
     #[command(flatten)]
     target: Target,
 }
@@ -279,8 +283,13 @@ fn run(command: Command, out: &mut Output) -> Outcome<()> {
             let options = Options { notation, raw: raw_output, compact: compact_output, slurp, null_input };
             query(&long(&file, out)?, &filter, &options, out)
         }
-        Command::FromJson(FromJson { file, records, target }) => {
-            json::from_json(&file, records, &target, out)
+        Command::FromJson(FromJson { file, records, elements, target }) => {
+            let how = match (records, elements) {
+                (_, true) => As::Elements,
+                (true, _) => As::Records,
+                (false, false) => As::Value,
+            };
+            json::from_json(&file, how, &target, out)
         }
         Command::Convert(Convert { file, to, to_godot3, target }) => {
             let loss = if file.format.lossy { Loss::Accepted } else { Loss::Refused };
@@ -305,8 +314,10 @@ fn run(command: Command, out: &mut Output) -> Outcome<()> {
         }
         Command::Stats(Stats { file, most }) => stats(&long(&file, out)?, most, out),
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Arguments::command(), "gdvar", out.bytes());
-            Ok(())
+            // It panics if it cannot write.
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Arguments::command(), "gdvar", &mut script);
+            out.bytes().write_all(&script).map_err(Failure::output)
         }
         Command::Man => {
             clap_mangen::Man::new(Arguments::command()).render(out.bytes()).map_err(Failure::output)

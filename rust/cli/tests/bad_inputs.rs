@@ -50,17 +50,28 @@ fn output_that_cannot_be_written_is_reported() {
     assert_eq!(again, (Some(3), "error: many.dat: exists already; --force replaces it".to_owned()));
     assert_eq!(fs::read(folder.join("many.dat")).expect("there"), written);
 
-    for command in ["show", "json", "textconv", "fingerprint"] {
-        // A reader who needs no more, such as `head`, is no error.
-        let mut closed =
-            gdvar(&[command, "many.dat"], folder).stdout(Stdio::piped()).spawn().expect("gdvar runs");
+    fs::write(folder.join("empty.dat"), "").expect("written");
+    let commands: [&[&str]; 8] = [
+        &["show", "many.dat"],
+        &["json", "many.dat"],
+        &["textconv", "many.dat"],
+        &["fingerprint", "many.dat"],
+        &["completions", "bash"],
+        &["completions", "fish"],
+        &["man"],
+        &["diff", "many.dat", "empty.dat"],
+    ];
+    for command in commands {
+        // A reader who needs no more, such as `head`, is no error. It does not make files equal.
+        let expected = if command.first() == Some(&"diff") { 1 } else { 0 };
+        let mut closed = gdvar(command, folder).stdout(Stdio::piped()).spawn().expect("gdvar runs");
         drop(closed.stdout.take());
-        assert_eq!(closed.wait().expect("it ends").code(), Some(0), "{command}");
+        assert_eq!(closed.wait().expect("it ends").code(), Some(expected), "{command:?}");
         if let Ok(full) = File::options().write(true).open("/dev/full") {
-            let output = gdvar(&[command, "many.dat"], folder).stdout(full).output().expect("gdvar runs");
+            let output = gdvar(command, folder).stdout(full).output().expect("gdvar runs");
             let (code, message) = said(&output);
-            assert_eq!(code, Some(3), "{command}");
-            assert!(message.starts_with("error: standard output: "), "{command}: {message}");
+            assert_eq!(code, Some(3), "{command:?}");
+            assert!(message.starts_with("error: standard output: "), "{command:?}: {message}");
         }
     }
 }

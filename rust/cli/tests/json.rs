@@ -2,7 +2,8 @@
 
 mod support;
 
-use support::{Folder, batch};
+use support::{Folder, batch, encoded};
+use variant_codec::Value;
 
 #[test]
 fn records_come_back_from_lists_and_lines() {
@@ -69,4 +70,34 @@ fn nothing_is_written_that_check_refuses() {
     // Infinity itself is a number that a vector may have.
     folder.encoded(r#"{"Vector2":[{"float":"inf"},{"float":"nan"}]}"#);
     folder.encoded(r#"{"Vector2":{"f64":[1e39,0]}}"#);
+}
+
+/// Dictionaries as keys of Dictionaries: escaped at each level, a text would double each time.
+#[test]
+fn keys_in_keys_take_linear_space() {
+    let folder = Folder::new();
+    let text = Value::from("z\"\\");
+    let both = |value: Value| Value::from_iter([(Value::from("a"), Value::from(1)), (value, Value::from(1))]);
+    let alone = |value: Value| Value::from_iter([(value, Value::from(1))]);
+    for level in [&both as &dyn Fn(Value) -> Value, &alone] {
+        let value = encoded((0..60).fold(text.clone(), |value, _| level(value)));
+        folder.write("keys.dat", &value);
+        let json = folder.gdvar(&["json", "keys.dat", "--as", "value"]).good();
+        assert!(folder.gdvar_of(&["from-json"], &json).good() == value);
+        let commands: [&[&str]; 5] = [
+            &["json", "--plain", "keys.dat"],
+            &["get", "keys.dat", ""],
+            &["get", "--plain", "keys.dat", ""],
+            &["query", "--compact-output", "keys.dat", "."],
+            &["textconv", "keys.dat"],
+        ];
+        for command in commands {
+            let printed = folder.gdvar(&[command, &["--as", "value"]].concat()).good();
+            assert!(printed.len() < 100 * value.len(), "{command:?}: {} of {}", printed.len(), value.len());
+        }
+    }
+    let short = alone(alone(Value::from(2)));
+    folder.write("short.dat", encoded(short));
+    let printed = folder.gdvar(&["json", "--plain", "short.dat", "--as", "value"]).good();
+    assert_eq!(String::from_utf8(printed).expect("UTF-8"), "{\"{\\\"2\\\":1}\":1}\n");
 }

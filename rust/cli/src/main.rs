@@ -306,12 +306,7 @@ fn run(command: Command, out: &mut Output) -> Outcome<()> {
             None => compare::diff(&old, &new, &format, most, out),
         },
         Command::Textconv(file) => textconv(file.open(), out),
-        Command::Repair(Repair { file, output, force }) => {
-            // Damage may look like Godot 3's format.
-            let mut input = file.open()?;
-            input.godot3 = file.format.godot3.then_some(Loss::Refused);
-            repair(&input, &output, force, out)
-        }
+        Command::Repair(Repair { file, output, force }) => repair(&file.open()?, &output, force, out),
         Command::Stats(Stats { file, most }) => stats(&long(&file, out)?, most, out),
         Command::Completions { shell } => {
             // It panics if it cannot write.

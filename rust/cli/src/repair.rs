@@ -22,7 +22,10 @@ pub fn repair(input: &Input, to: &Path, force: bool, out: &mut Output) -> Outcom
         return Err(Failure::Data(format!("{}: one value, of which no records can be taken", input.name)));
     }
     if input.godot3.is_some() {
-        return Err(Failure::Data(format!("{}: Godot 3's format, which is not repaired", input.name)));
+        return Err(Failure::Data(format!(
+            "{}: Godot 3's format, which is not repaired; if damage only looks like it, add --godot4",
+            input.name
+        )));
     }
     let bytes = input.raw()?;
     let found = search(&bytes);

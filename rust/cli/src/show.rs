@@ -20,6 +20,12 @@ const BAD: Style = AnsiColor::Red.on_default().bold();
 
 /// Prints what the path leads to. Damaged values are shown as far as they go; then the outcome is an error.
 pub fn show(input: &Input, path: &str, offsets: bool, most: usize, out: &mut Output) -> Outcome<()> {
+    if offsets && input.godot3.is_some() {
+        return Err(Failure::Data(format!(
+            "{}: Godot 3's format, which is converted before it is shown: leave out --offsets",
+            input.name
+        )));
+    }
     let place = Place::of(input, path)?;
     let mut out = out.text();
     let mut is_damaged = false;

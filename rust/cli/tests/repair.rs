@@ -75,7 +75,11 @@ fn what_is_whole_is_kept() {
         let taken = framed.iter().find(|place| place.end > gone.start).map_or(0, |place| place.end + missing);
         fs::write(&damaged, &batch).expect("written");
         let mut command = Command::new(env!("CARGO_BIN_EXE_gdvar"));
-        command.arg("repair").arg(&damaged).args(["--as", "records", "--force", "--output"]).arg(&repaired);
+        command
+            .arg("repair")
+            .arg(&damaged)
+            .args(["--as", "records", "--godot4", "--force", "--output"])
+            .arg(&repaired);
         let output = command.output().expect("gdvar runs");
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -101,7 +105,7 @@ fn what_is_whole_is_kept() {
 fn repaired(bytes: &[u8]) -> (Vec<Vec<u8>>, String) {
     let folder = Folder::new();
     folder.write("damaged.dat", bytes);
-    let arguments = ["repair", "damaged.dat", "--as", "records", "--output", "repaired.dat"];
+    let arguments = ["repair", "damaged.dat", "--as", "records", "--godot4", "--output", "repaired.dat"];
     let said = String::from_utf8(folder.gdvar(&arguments).good()).expect("UTF-8");
     let written = folder.read("repaired.dat");
     let (records, torn) = frames::records(&written, &Limits::for_save_files());

@@ -15,7 +15,7 @@ use std::thread;
 use clap::{Args, ValueEnum};
 use variant_codec::frames::{self, Foreign, Index, ReadAt};
 use variant_codec::godot3::Loss;
-use variant_codec::stream::{Decoder, Encoder, Source as _};
+use variant_codec::stream::{Decoder, Encoder};
 use variant_codec::{EncodeOptions, Error, ErrorKind, Limits, Strictness, Value, quick_check};
 
 use crate::STACK;
@@ -49,6 +49,9 @@ pub struct Format {
     /// The file is in Godot 3's format, instead of recognising it
     #[arg(long)]
     pub godot3: bool,
+    /// The file is in Godot 4's format, instead of recognising it: damage may look like Godot 3's
+    #[arg(long, conflicts_with = "godot3")]
+    pub godot4: bool,
     /// Read objects of Godot 3 as Dictionaries, and replace its characters that are none
     #[arg(long)]
     pub lossy: bool,
@@ -157,7 +160,7 @@ impl Input {
             shows_progress: false,
         };
         let mut input = input.recognised(format, key.as_ref(), LAYERS)?;
-        if format.godot3 || input.is_of_godot3(format.holds)? {
+        if format.godot3 || !format.godot4 && input.is_of_godot3(format.holds)? {
             input.godot3 = Some(if format.lossy { Loss::Accepted } else { Loss::Refused });
         }
         Ok(input)
@@ -196,31 +199,35 @@ impl Input {
         Self { source: Box::new(Held(unwrapped)), ..self }.recognised(format, key, layers - 1)
     }
 
-    /// Whether the first values are all of Godot 3, and not all of Godot 4. If these seem to be no records, the whole file may be a value.
+    /// Whether only Godot 3 can read some values, and only Godot 4 none. Many values are the same in both formats. If these seem to be no
+    /// records, the whole file may be a value.
     fn is_of_godot3(&mut self, holds: Option<Holds>) -> Outcome<bool> {
-        /// More are not read to find out.
-        const RECORDS: u64 = 16;
+        /// So many values that only Godot 3 can read are enough.
+        const ENOUGH: u64 = 16;
         const BYTES: u64 = 64 << 20;
 
         let limits = limits();
         let is_godot4 =
             |bytes: &[u8]| quick_check(bytes, &limits).is_some() || Value::decode(bytes, &limits).is_ok();
         let is_godot3 = |bytes: &[u8]| to_godot4(bytes, &limits, Loss::Accepted).is_ok();
-        let size = self.source.size().map_err(|error| Failure::file(&self.name, &error))?;
+        let size = self.size()?;
         if size > BYTES {
             return Ok(false);
         }
         if self.has_records {
-            let (mut all_godot4, mut all_godot3, mut count) = (true, true, 0);
+            let (mut only_godot3, mut only_godot4, mut count) = (0, 0, 0);
             // Errors are reported when the records are used.
-            let read = self.each(0..RECORDS, |_, _, bytes| {
+            let read = self.each(0..u64::MAX, |_, _, bytes| {
                 count += 1;
-                all_godot4 = all_godot4 && is_godot4(bytes);
-                all_godot3 = all_godot3 && is_godot3(bytes);
-                Ok(())
+                match (is_godot3(bytes), is_godot4(bytes)) {
+                    (true, false) => only_godot3 += 1,
+                    (false, true) => only_godot4 += 1,
+                    _ => {}
+                }
+                if only_godot4 > 0 || only_godot3 == ENOUGH { Err(Failure::Closed) } else { Ok(()) }
             });
-            if read.is_ok() || count > 1 || holds.is_some() {
-                return Ok(all_godot3 && !all_godot4);
+            if matches!(read, Ok(()) | Err(Failure::Closed)) || count > 1 || holds.is_some() {
+                return Ok(only_godot3 > 0 && only_godot4 == 0);
             }
         }
         let whole = self.raw()?;
@@ -236,7 +243,7 @@ impl Input {
         records: Range<u64>,
         mut each: impl FnMut(u64, u64, &[u8]) -> Outcome<()>,
     ) -> Outcome<()> {
-        let size = self.source.size().map_err(|error| Failure::file(&self.name, &error))?;
+        let size = self.size()?;
         let progress = self.shows_progress.then(|| Progress::of(size));
         let mut each = |index, offset, bytes: &[u8]| {
             if let Some(progress) = &progress {
@@ -354,6 +361,11 @@ impl Input {
         take_groups(batch.take_groups(&work)).and(read)
     }
 
+    /// The number of bytes that [`Input::raw`] returns.
+    pub fn size(&self) -> Outcome<u64> {
+        self.source.size().map_err(|error| Failure::file(&self.name, &error))
+    }
+
     /// All bytes of the file, without what is around its contents.
     pub fn raw(&self) -> Outcome<Vec<u8>> {
         let read = || {
@@ -388,7 +400,8 @@ fn from_hex(text: &[u8]) -> Option<Vec<u8>> {
 fn to_godot4(bytes: &[u8], limits: &Limits, loss: Loss) -> Result<Vec<u8>, Error> {
     let mut encoder = Encoder::new(Vec::new(), EncodeOptions::default());
     let mut decoder = Decoder::of_godot3(bytes, Strictness::Strict, limits, loss);
-    decoder.write_into(&mut encoder)?;
+    // The value fills its bytes.
+    decoder.decode_only(&mut encoder)?;
     Ok(encoder.into_output())
 }
 

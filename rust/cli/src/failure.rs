@@ -7,6 +7,8 @@ use std::process::ExitCode;
 use anstyle::{AnsiColor, Style};
 use variant_codec::Error;
 
+use crate::output::printable;
+
 /// The result of a command.
 pub type Outcome<T> = Result<T, Failure>;
 
@@ -60,7 +62,7 @@ impl Failure {
             Self::Closed => (String::new(), 0),
         };
         if !text.is_empty() {
-            anstream::eprintln!("{RED}error:{RED:#} {text}");
+            anstream::eprintln!("{RED}error:{RED:#} {}", printable(&text));
         }
         ExitCode::from(code)
     }

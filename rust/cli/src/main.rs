@@ -305,7 +305,7 @@ fn run(command: Command, out: &mut Output) -> Outcome<()> {
             Some(patch) => patch::write(&old, &new, &format, &patch, force, out),
             None => compare::diff(&old, &new, &format, most, out),
         },
-        Command::Textconv(file) => textconv(file.open(), out),
+        Command::Textconv(OneFile { file, format }) => textconv(&file, &format, out),
         Command::Repair(Repair { file, output, force }) => repair(&file.open()?, &output, force, out),
         Command::Stats(Stats { file, most }) => stats(&long(&file, out)?, most, out),
         Command::Completions { shell } => {

@@ -33,7 +33,7 @@ pub fn repair(input: &Input, to: &Path, force: bool, out: &mut Output) -> Outcom
         return Err(Failure::Data(format!(
             "{}: no record is whole; {} is not written",
             input.name,
-            to.display()
+            input::name_of(to)
         )));
     }
     let mut batch = Vec::new();
@@ -50,7 +50,7 @@ pub fn repair(input: &Input, to: &Path, force: bool, out: &mut Output) -> Outcom
         1 => "1 record is".to_owned(),
         count => format!("{count} records are"),
     };
-    writeln!(text, "{}: {records} whole", to.display()).map_err(Failure::output)
+    writeln!(text, "{}: {records} whole", input::name_of(to)).map_err(Failure::output)
 }
 
 /// What a file of records holds.

@@ -32,6 +32,8 @@ fn what_is_no_file_is_refused() {
             assert_eq!(run(name), (Some(3), message));
         }
         assert_eq!(run("none").0, Some(3));
+        // The name of a file writes no title to the terminal.
+        assert_eq!(run("\u{1b}]0;title\u{7}\u{202e}").1.find(['\u{1b}', '\u{7}', '\u{202e}']), None);
         assert_eq!(run("empty"), (Some(0), String::new()), "{command}: no records");
     }
 }

@@ -20,6 +20,7 @@ use variant_codec::{EncodeOptions, Error, ErrorKind, Limits, Strictness, Value, 
 
 use crate::STACK;
 use crate::failure::{Failure, Outcome};
+use crate::output::printable;
 use batch::{BATCH, Batch};
 pub use place::Place;
 use progress::Progress;
@@ -103,17 +104,26 @@ pub fn limits() -> Limits {
     Limits { allow_objects: true, ..Limits::for_save_files() }
 }
 
+/// The name of a file in messages.
+pub fn name_of(path: &Path) -> String {
+    if path == Path::new("-") {
+        return "standard input".to_owned();
+    }
+    // A file may have any name, but must not write to the terminal with it.
+    printable(&path.display().to_string())
+}
+
 /// Reads a file, or standard input for `-`, as a whole.
 pub fn read(path: &Path) -> Outcome<(String, Vec<u8>)> {
+    let name = name_of(path);
     if path == Path::new("-") {
         let mut bytes = Vec::new();
         io::stdin()
             .lock()
             .read_to_end(&mut bytes)
             .map_err(|error| Failure::file("standard input", &error))?;
-        return Ok(("standard input".to_owned(), bytes));
+        return Ok((name, bytes));
     }
-    let name = path.display().to_string();
     regular(path)?;
     let bytes = fs::read(path).map_err(|error| Failure::file(&name, &error))?;
     Ok((name, bytes))
@@ -121,7 +131,7 @@ pub fn read(path: &Path) -> Outcome<(String, Vec<u8>)> {
 
 /// Refuses folders, pipes and devices: some have no end.
 fn regular(path: &Path) -> Outcome<()> {
-    let name = path.display();
+    let name = name_of(path);
     let kind = fs::metadata(path).map_err(|error| Failure::file(&name, &error))?.file_type();
     match kind {
         kind if kind.is_file() => Ok(()),
@@ -138,7 +148,7 @@ impl Input {
             (name, Box::new(Held(bytes)))
         } else {
             regular(path)?;
-            let name = path.display().to_string();
+            let name = name_of(path);
             let file = File::open(path).map_err(|error| Failure::file(&name, &error))?;
             (name, Box::new(Mutex::new(file)))
         };

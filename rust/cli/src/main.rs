@@ -12,7 +12,7 @@ use gdvar::check::check;
 use gdvar::compare;
 use gdvar::convert::{To, convert};
 use gdvar::failure::{Failure, Outcome};
-use gdvar::input::{Format, Input};
+use gdvar::input::{Damage, Format, Input};
 use gdvar::json::{self, As, Notation};
 use gdvar::output::{Output, Target};
 use gdvar::patch;
@@ -271,7 +271,10 @@ fn print(command: Command) -> Outcome<()> {
 
 fn run(command: Command, out: &mut Output) -> Outcome<()> {
     match command {
-        Command::Show(Show { file, path, offsets, most }) => show(&file.open()?, &path, offsets, most, out),
+        Command::Show(Show { mut file, path, offsets, most }) => {
+            file.format.damage = Damage::Cut;
+            show(&file.open()?, &path, offsets, most, out)
+        }
         Command::Get(Get { file, path, plain, bytes }) => {
             json::get(&file.open()?, &path, notation(plain), bytes, out)
         }
@@ -306,7 +309,10 @@ fn run(command: Command, out: &mut Output) -> Outcome<()> {
             None => compare::diff(&old, &new, &format, most, out),
         },
         Command::Textconv(OneFile { file, format }) => textconv(&file, &format, out),
-        Command::Repair(Repair { file, output, force }) => repair(&file.open()?, &output, force, out),
+        Command::Repair(Repair { mut file, output, force }) => {
+            file.format.damage = Damage::Filled;
+            repair(&file.open()?, &output, force, out)
+        }
         Command::Stats(Stats { file, most }) => stats(&long(&file, out)?, most, out),
         Command::Completions { shell } => {
             // It panics if it cannot write.

@@ -215,11 +215,17 @@ pub fn write(path: Option<&Path>, contents: Vec<u8>, force: bool, out: &mut Outp
         return out.bytes().write_all(&contents).map_err(Failure::output);
     };
     let name = input::name_of(path);
+    let exists = || Failure::File(format!("{name}: exists already; --force replaces it"));
     if path.exists() && !force {
-        return Err(Failure::File(format!("{name}: exists already; --force replaces it")));
+        return Err(exists());
     }
     let place = variant_disk::resolved(path.to_path_buf()).map_err(|error| Failure::file(&name, &error))?;
-    variant_disk::replace(&place, &[contents]).map_err(|failure| Failure::File(format!("{name}: {failure}")))
+    let write = if force { variant_disk::replace } else { variant_disk::create };
+    write(&place, &[contents]).map_err(|failure| match failure {
+        // Another program was faster.
+        variant_disk::Failure::System(error) if error.kind() == io::ErrorKind::AlreadyExists => exists(),
+        failure => Failure::File(format!("{name}: {failure}")),
+    })
 }
 
 #[cfg(test)]

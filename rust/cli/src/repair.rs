@@ -29,7 +29,7 @@ pub fn repair(input: &Input, to: &Path, force: bool, out: &mut Output) -> Outcom
     }
     let bytes = input.raw()?;
     let found = search(&bytes);
-    if found.whole.is_empty() && !bytes.is_empty() {
+    if found.whole.is_empty() && (!bytes.is_empty() || input.damage.is_some()) {
         return Err(Failure::Data(format!(
             "{}: no record is whole; {} is not written",
             input.name,
@@ -43,6 +43,9 @@ pub fn repair(input: &Input, to: &Path, force: bool, out: &mut Output) -> Outcom
     }
     output::write(Some(to), batch, force, out)?;
     let mut text = out.text();
+    if let Some(damage) = &input.damage {
+        writeln!(text, "the compressed file is damaged: {damage}").map_err(Failure::output)?;
+    }
     for lost in &found.lost {
         writeln!(text, "lost: {} bytes at byte {}", lost.len(), lost.start).map_err(Failure::output)?;
     }

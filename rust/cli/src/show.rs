@@ -35,15 +35,20 @@ pub fn show(input: &Input, path: &str, offsets: bool, most: usize, out: &mut Out
         is_damaged |= outline.error().is_some() || outline.end() < bytes.len();
         Tree { outline: &outline, bytes, start, offsets }.write(out, &label).map_err(Failure::output)
     };
-    if place.steps.is_empty() {
-        place.each_value(input, |index, offset, bytes| tree(&mut out, index, offset, bytes))?;
+    let shown = if place.steps.is_empty() {
+        place.each_value(input, |index, offset, bytes| tree(&mut out, index, offset, bytes))
     } else {
         place.each(input, |index, offset, view: View<'_>| {
             let failed = |error| Failure::data(&input.name_of(index), &error);
             let start = view.range().map_err(failed)?.start;
             tree(&mut out, index, offset + start as u64, &encoded(&view).map_err(failed)?)
-        })?;
+        })
+    };
+    if let Some(damage) = &input.damage {
+        writeln!(out, "{BAD}the compressed file is damaged: {damage}{BAD:#}").map_err(Failure::output)?;
+        return Err(Failure::Data(String::new()));
     }
+    shown?;
     if is_damaged { Err(Failure::Data(String::new())) } else { Ok(()) }
 }
 

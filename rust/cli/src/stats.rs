@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::io::Write;
 
 use variant_codec::error::quoted;
-use variant_codec::stream::{Decoder, ElementType, Header, Sink, Source as _, Text};
+use variant_codec::stream::{Decoder, ElementType, Header, Sink, Text};
 use variant_codec::{Result, Strictness, VariantType};
 
+use crate::exact;
 use crate::failure::{Failure, Outcome};
 use crate::input::{self, Input};
 use crate::output::Output;
@@ -38,7 +39,9 @@ pub fn stats(input: &Input, most: usize, out: &mut Output) -> Outcome<()> {
     input.each(0..u64::MAX, |index, offset, bytes| {
         total += bytes.len() as u64;
         tally.start();
-        let read = Decoder::new(bytes, Strictness::Strict, &limits).write_into(&mut tally);
+        let read = Decoder::new(bytes, Strictness::Strict, &limits).decode_only(&mut tally);
+        // Repeated keys, for example.
+        let read = read.and_then(|_| exact::check(bytes, &limits));
         if let (None, Err(error)) = (&damaged, read) {
             damaged = Some(Failure::data_at(&input.name_of(index), error, bytes, offset));
         }

@@ -24,6 +24,7 @@ use crate::output::printable;
 use batch::{BATCH, Batch};
 pub use place::Place;
 use progress::Progress;
+use wrapped::Decompressed;
 pub use wrapped::{Key, compress, encrypt};
 
 /// The contents of a file.
@@ -44,8 +45,8 @@ pub struct Format {
     /// The pass of a file that FileAccess.open_encrypted_with_pass has written
     #[arg(long, env = "GDVAR_PASS", hide_env_values = true)]
     pub pass: Option<String>,
-    /// The key of a file that FileAccess.open_encrypted has written: 32 bytes in hexadecimal
-    #[arg(long, value_name = "HEX", conflicts_with = "pass")]
+    /// The key of a file that FileAccess.open_encrypted has written: 32 bytes in hexadecimal. A pass is then not used
+    #[arg(long, value_name = "HEX")]
     pub key: Option<String>,
     /// The file is in Godot 3's format, instead of recognising it
     #[arg(long)]
@@ -56,6 +57,21 @@ pub struct Format {
     /// Read objects of Godot 3 as Dictionaries, and replace its characters that are none
     #[arg(long)]
     pub lossy: bool,
+    /// What to do with a compressed file that is damaged.
+    #[arg(skip)]
+    pub damage: Damage,
+}
+
+/// What to do with a compressed file that is damaged.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub enum Damage {
+    /// Report it.
+    #[default]
+    Refused,
+    /// Use what is before it. [`Input::damage`] reports it.
+    Cut,
+    /// Fill it with zeros. [`Input::damage`] reports it.
+    Filled,
 }
 
 impl Format {
@@ -81,10 +97,9 @@ pub struct Input {
     pub godot3: Option<Loss>,
     /// Whether [`Input::each`] shows its progress.
     pub shows_progress: bool,
+    /// What is wrong with the compressed file that the contents were in.
+    pub damage: Option<String>,
 }
-
-/// A file may be in hexadecimal, encrypted, and compressed before that.
-const LAYERS: u32 = 4;
 
 /// Bytes that have been read.
 struct Held(Vec<u8>);
@@ -168,26 +183,47 @@ impl Input {
             has_records: format.holds == Some(Holds::Records),
             godot3: None,
             shows_progress: false,
+            damage: None,
         };
-        let mut input = input.recognised(format, key.as_ref(), LAYERS)?;
+        let mut input = input.recognised(format, key.as_ref(), &mut Vec::new())?;
         if format.godot3 || !format.godot4 && input.is_of_godot3(format.holds)? {
             input.godot3 = Some(if format.lossy { Loss::Accepted } else { Loss::Refused });
         }
         Ok(input)
     }
 
-    /// Recognises the contents. A compressed file could contain itself, so that only `layers` of them are removed.
-    fn recognised(self, format: &Format, key: Option<&wrapped::Key>, layers: u32) -> Outcome<Self> {
+    /// Recognises the contents. The file may be in hexadecimal, encrypted, and compressed before that, each once: a file that is compressed
+    /// several times could fill all memory, or contain itself.
+    fn recognised(
+        mut self,
+        format: &Format,
+        key: Option<&wrapped::Key>,
+        layers: &mut Vec<Foreign>,
+    ) -> Outcome<Self> {
         let found = frames::foreign(&*self.source, &limits()).map_err(|error| of_file(&self.name, &error))?;
-        let damaged = |error: String| Failure::Data(format!("{}: {error}", self.name));
-        if layers == 0 {
-            return Err(damaged(format!("compressed, encrypted or hexadecimal more than {LAYERS} times")));
+        let name = self.name.clone();
+        let damaged = |error: String| Failure::Data(format!("{name}: {error}"));
+        if let Some(layer) = found.filter(|layer| layers.contains(layer)) {
+            return Err(damaged(format!(
+                "{}, and so are its contents; a file is unwrapped only once",
+                in_words(layer)
+            )));
         }
+        layers.extend(found);
         let unwrapped = match found {
             Some(Foreign::Text) => {
                 from_hex(&self.raw()?).ok_or_else(|| damaged("text, not encoded values".to_owned()))?
             }
-            Some(Foreign::Compressed) => wrapped::decompress(&self.raw()?).map_err(damaged)?,
+            Some(Foreign::Compressed) => {
+                let fills = format.damage == Damage::Filled;
+                let Decompressed { contents, damage } =
+                    wrapped::decompress(&self.raw()?, fills).map_err(damaged)?;
+                match damage {
+                    Some(error) if format.damage == Damage::Refused => return Err(damaged(error)),
+                    damage => self.damage = damage,
+                }
+                contents
+            }
             Some(Foreign::Encrypted) => match key {
                 Some(key) => wrapped::decrypt(&self.raw()?, key).map_err(damaged)?,
                 None => {
@@ -206,7 +242,7 @@ impl Input {
             Some(foreign) if format.holds.is_none() => return Err(damaged(foreign.to_string())),
             _ => return Ok(self),
         };
-        Self { source: Box::new(Held(unwrapped)), ..self }.recognised(format, key, layers - 1)
+        Self { source: Box::new(Held(unwrapped)), ..self }.recognised(format, key, layers)
     }
 
     /// Whether only Godot 3 can read some values, and only Godot 4 none. Many values are the same in both formats. If these seem to be no
@@ -404,6 +440,14 @@ fn from_hex(text: &[u8]) -> Option<Vec<u8>> {
         digits.map(|byte| char::from(*byte).to_digit(16).map(|digit| digit as u8)).collect::<Option<_>>()?;
     let (pairs, rest) = digits.as_chunks::<2>();
     rest.is_empty().then(|| pairs.iter().map(|[high, low]| high << 4 | low).collect())
+}
+
+fn in_words(layer: Foreign) -> &'static str {
+    match layer {
+        Foreign::Compressed => "compressed",
+        Foreign::Encrypted => "encrypted",
+        _ => "hexadecimal",
+    }
 }
 
 /// A value of Godot 3, encoded for Godot 4.

@@ -12,6 +12,7 @@ use crate::output::Output;
 /// Checks each file; all are checked, whatever is wrong with the others.
 pub fn check(files: &[PathBuf], format: &Format, allow_non_canonical: bool, out: &mut Output) -> Outcome<()> {
     let limits = Limits { allow_non_canonical, ..input::limits() };
+    input::refuse_stdin_twice(files.iter().map(PathBuf::as_path))?;
     let (mut damaged, mut unread) = (false, false);
     for file in files {
         let checked = Input::open(file, format).and_then(|mut input| {

@@ -8,11 +8,12 @@ use anstyle::{AnsiColor, Style};
 use variant_codec::error::quoted;
 use variant_codec::outline::Outline;
 use variant_codec::patch::{Difference, PathStep, differences};
-use variant_codec::{Limits, Result, View};
+use variant_codec::{Limits, Result, VariantType, View};
 
 use crate::exact;
 use crate::failure::{Failure, Outcome};
 use crate::input::{self, Format, Input};
+use crate::json::{self, Notation};
 use crate::output::Output;
 
 const OLD: Style = AnsiColor::Red.on_default();
@@ -20,6 +21,7 @@ const NEW: Style = AnsiColor::Green.on_default();
 
 /// Prints what differs, and fails if anything does. The order of keys is no difference, as in fingerprints.
 pub fn diff(old: &Path, new: &Path, format: &Format, most: usize, out: &mut Output) -> Outcome<()> {
+    input::refuse_stdin_twice([old, new])?;
     let (old, new) = (Input::open(old, format)?, Input::open(new, format)?);
     let mut comparison = Comparison {
         old: &old,
@@ -93,13 +95,20 @@ impl Comparison<'_, '_> {
         self.differs = true;
         self.is_cut = found.len().max(1) > self.left;
         for difference in found.iter().take(self.left) {
-            let shown = |view: &View<'_>| described(view).map_err(failed);
-            let (old, new) = (difference.old.as_ref().map(shown), difference.new.as_ref().map(shown));
-            let (old, new) = (old.transpose()?, new.transpose()?);
+            let old = difference.old.as_ref().map(encoded).transpose().map_err(failed)?;
+            let new = difference.new.as_ref().map(encoded).transpose().map_err(failed)?;
+            let (old, new) = match (old, new) {
+                (Some(old), Some(new)) => {
+                    let (old, new) = summaries(&old, &new, &self.limits).map_err(failed)?;
+                    (Some(old), Some(new))
+                }
+                (old, new) => (old.as_deref().map(summary), new.as_deref().map(summary)),
+            };
             line(&mut self.text, &path(record, difference), old.as_deref(), new.as_deref())?;
         }
         if found.is_empty() && self.left > 0 {
-            line(&mut self.text, record, Some(&summary(old)), Some(&summary(new)))?;
+            let (old, new) = summaries(old, new, &self.limits).map_err(failed)?;
+            line(&mut self.text, record, Some(&old), Some(&new))?;
         }
         self.left -= found.len().max(1).min(self.left);
         Ok(())
@@ -130,6 +139,9 @@ fn line(out: &mut dyn Write, path: &str, old: Option<&str>, new: Option<&str>) -
 
 fn label(key: &View<'_>) -> String {
     match (key.as_str(), key.as_i64()) {
+        (Ok(text), _) if key.has_header() && key.ty() == VariantType::StringName => {
+            format!("&{}", quoted(text))
+        }
         (Ok(text), _) => quoted(text),
         (_, Ok(int)) => int.to_string(),
         _ => described(key).unwrap_or_default(),
@@ -157,6 +169,37 @@ fn summary(bytes: &[u8]) -> String {
     let outline = Outline::of(bytes, 1);
     let Some(node) = outline.nodes().first() else { return String::new() };
     if node.preview.is_empty() { node.ty.to_string() } else { format!("{} {}", node.ty, node.preview) }
+}
+
+/// Two values that differ, in a few words that differ.
+fn summaries(old: &[u8], new: &[u8], limits: &Limits) -> Result<(String, String)> {
+    let (short_old, short_new) = (summary(old), summary(new));
+    if short_old != short_new {
+        return Ok((short_old, short_new));
+    }
+    let json = |bytes: &[u8]| -> Result<String> {
+        let mut text = Vec::new();
+        json::append(bytes, limits, Notation::Lossless, &mut text)?;
+        Ok(String::from_utf8_lossy(&text).into_owned())
+    };
+    let (old, new) = (json(old)?, json(new)?);
+    let same = old.bytes().zip(new.bytes()).take_while(|(a, b)| a == b).count();
+    Ok((around(&old, same), around(&new, same)))
+}
+
+/// The text around the byte at `at`.
+fn around(text: &str, at: usize) -> String {
+    const BEFORE: usize = 40;
+    const LONGEST: usize = 120;
+
+    if text.len() <= LONGEST {
+        return text.to_owned();
+    }
+    let start = text.floor_char_boundary(at.saturating_sub(BEFORE));
+    let end = text.floor_char_boundary((start + LONGEST).min(text.len()));
+    let dots = |is_cut| if is_cut { "…" } else { "" };
+    let shown = text.get(start..end).unwrap_or_default();
+    format!("{}{shown}{}", dots(start > 0), dots(end < text.len()))
 }
 
 /// Prints the fingerprint of each value.

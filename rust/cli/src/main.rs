@@ -1,10 +1,12 @@
 //! `gdvar`: the command that shows, compares, checks and converts Godot's encoded Variants.
 
+use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
+use clap_mangen::Man;
 use variant_codec::godot3::Loss;
 
 use gdvar::STACK;
@@ -254,10 +256,17 @@ struct Diff {
 
 fn main() -> ExitCode {
     let command = Arguments::parse().command;
+    if let Command::Completions { .. } | Command::Man = command {
+        return exit_code(print(command));
+    }
     let pool = rayon::ThreadPoolBuilder::new().stack_size(STACK).build();
     let done = pool
         .map_err(|error| Failure::File(format!("cannot start threads: {error}")))
         .and_then(|pool| pool.install(|| print(command)));
+    exit_code(done)
+}
+
+fn exit_code(done: Outcome<()>) -> ExitCode {
     done.map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS)
 }
 
@@ -321,10 +330,35 @@ fn run(command: Command, out: &mut Output) -> Outcome<()> {
             out.bytes().write_all(&script).map_err(Failure::output)
         }
         Command::Man => {
-            clap_mangen::Man::new(Arguments::command()).render(out.bytes()).map_err(Failure::output)
+            let page = manual().map_err(Failure::output)?;
+            out.bytes().write_all(page.as_bytes()).map_err(Failure::output)
         }
         Command::Fingerprint(file) => compare::fingerprint(&long(&file, out)?, out),
     }
+}
+
+/// The manual: one page, with the commands as sections.
+fn manual() -> io::Result<String> {
+    let mut command = Arguments::command();
+    command.build();
+    let mut page = Vec::new();
+    let man = Man::new(command.clone());
+    man.render_title(&mut page)?;
+    man.render_name_section(&mut page)?;
+    man.render_synopsis_section(&mut page)?;
+    man.render_description_section(&mut page)?;
+    man.render_options_section(&mut page)?;
+    let mut page = String::from_utf8_lossy(&page).into_owned();
+    for command in command.get_subcommands().filter(|command| command.get_name() != "help") {
+        let mut part = Vec::new();
+        let man = Man::new(command.clone());
+        man.render_synopsis_section(&mut part)?;
+        man.render_description_section(&mut part)?;
+        man.render_options_section(&mut part)?;
+        page += &format!(".SH GDVAR {}\n", command.get_name().to_uppercase());
+        page += &String::from_utf8_lossy(&part).replace(".SH ", ".SS ");
+    }
+    Ok(page)
 }
 
 /// Opens a file that may take long to read.

@@ -178,7 +178,7 @@ impl<W: Write> Write for ForTerminal<W> {
 /// A file to write.
 #[derive(Args)]
 pub struct Target {
-    /// The file to write; without it, standard output
+    /// The file to write; without it or for `-`, standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Replace a file that exists
@@ -204,9 +204,9 @@ impl Target {
     }
 }
 
-/// Writes a whole file at once, so that it is there as a whole or not at all; standard output for none.
+/// Writes a whole file at once, so that it is there as a whole or not at all; standard output for none and for `-`.
 pub fn write(path: Option<&Path>, contents: Vec<u8>, force: bool, out: &mut Output) -> Outcome<()> {
-    let Some(path) = path else {
+    let Some(path) = path.filter(|path| *path != Path::new("-")) else {
         if out.is_terminal {
             return Err(Failure::File(
                 "encoded bytes are not for a terminal: name a file with --output".to_owned(),
@@ -215,6 +215,9 @@ pub fn write(path: Option<&Path>, contents: Vec<u8>, force: bool, out: &mut Outp
         return out.bytes().write_all(&contents).map_err(Failure::output);
     };
     let name = input::name_of(path);
+    if path.as_os_str().to_string_lossy().ends_with(std::path::is_separator) {
+        return Err(Failure::File(format!("{name}: a folder, not a file")));
+    }
     let exists = || Failure::File(format!("{name}: exists already; --force replaces it"));
     if path.exists() && !force {
         return Err(exists());

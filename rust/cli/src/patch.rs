@@ -18,6 +18,7 @@ pub fn write(
     force: bool,
     out: &mut Output,
 ) -> Outcome<()> {
+    input::refuse_stdin_twice([old, new])?;
     let (old, new) = (Input::open(old, format)?, Input::open(new, format)?);
     if old.has_records != new.has_records {
         return Err(Failure::Data(format!(
@@ -32,6 +33,7 @@ pub fn write(
 
 /// Writes what a patch makes of a file.
 pub fn apply(file: &Path, change: &Path, format: &Format, target: &Target, out: &mut Output) -> Outcome<()> {
+    input::refuse_stdin_twice([file, change])?;
     // The pass may be that of both files.
     let for_change = Format {
         holds: Some(Holds::Value),

@@ -12,8 +12,6 @@ use crate::failure::{Failure, Outcome};
 use crate::input::{self, Input};
 use crate::output::Output;
 
-const QUOTE: char = '"';
-
 /// What has been found at a path, or of a type.
 #[derive(Clone, Copy, Default)]
 struct Sum {
@@ -58,6 +56,14 @@ pub fn stats(input: &Input, most: usize, out: &mut Output) -> Outcome<()> {
         })
         .map_err(Failure::output)?;
     damaged.map_or(Ok(()), Err)
+}
+
+/// A key in a path: as it is if it is a name, else in quotes.
+fn label(text: &str) -> String {
+    let quoted = quoted(text);
+    let is_name = !text.is_empty() && text.chars().all(|char| char.is_alphanumeric() || char == '_');
+    // A long one is cut behind the quote.
+    if is_name && quoted.ends_with('"') { text.to_owned() } else { quoted }
 }
 
 /// Prints the largest sums.
@@ -173,7 +179,7 @@ impl Tally {
                 let step = match step {
                     Step::Element => "[]".to_owned(),
                     Step::Key(ty) => format!("[{ty}]"),
-                    Step::Text => format!(".{}", quoted(&self.text).trim_matches(QUOTE)),
+                    Step::Text => format!(".{}", label(&self.text)),
                 };
                 self.paths.push(Path { parent, step, ..Path::default() });
             }

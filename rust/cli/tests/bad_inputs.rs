@@ -77,3 +77,25 @@ fn output_that_cannot_be_written_is_reported() {
         }
     }
 }
+
+#[test]
+fn names_that_mean_something_else_are_no_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    fs::write(folder.join("one.dat"), "[1]").expect("written");
+    let run = |arguments: &[&str]| {
+        said(&gdvar(arguments, folder).stdin(Stdio::null()).output().expect("gdvar runs"))
+    };
+    for arguments in [&["diff", "-", "-"][..], &["check", "-", "-"], &["patch", "-", "-"]] {
+        let message = "error: - is standard input, which can be only one of the files";
+        assert_eq!(run(arguments), (Some(2), message.to_owned()), "{arguments:?}");
+    }
+    assert_eq!(run(&["from-json", "one.dat", "--output", "-"]).0, Some(0));
+    assert_eq!(run(&["from-json", "one.dat", "--output", "new/"]).0, Some(3));
+    assert!(!folder.join("-").exists() && !folder.join("new").exists());
+    // A file of the system has no size.
+    if Path::new("/proc/version").exists() {
+        let (code, message) = run(&["check", "/proc/version"]);
+        assert_eq!(code, Some(1), "{message}");
+    }
+}

@@ -120,3 +120,37 @@ fn a_difference_is_a_difference_if_nothing_is_printed() {
         assert!(folder.gdvar(&["diff", old, new]).stderr.contains("error: d: "));
     }
 }
+
+#[test]
+fn what_differs_is_seen() {
+    let folder = Folder::new();
+    let long = "x".repeat(300);
+    let (long_a, long_b) = (format!(r#"{{"t":"{long}a{long}"}}"#), format!(r#"{{"t":"{long}b{long}"}}"#));
+    let pairs = [
+        (r#"{"a":{"Array":{"element":{"builtin":"int"},"values":[1]}}}"#, r#"{"a":[1]}"#),
+        (r#"{"float":"nan"}"#, r#"{"float":"nan:fff8000000000000"}"#),
+        (r#"{"Vector2":[0.5,1.0]}"#, r#"{"Vector2":{"f64":[0.5,1.0]}}"#),
+        (&long_a, &long_b),
+        (
+            r#"{"a":1,"b":2}"#,
+            r#"{"Dictionary":{"key":null,"value":null,"entries":[[{"StringName":"a"},1],["b",2]]}}"#,
+        ),
+    ];
+    for (old, new) in pairs {
+        folder.write("a", folder.encoded(old));
+        folder.write("b", folder.encoded(new));
+        let printed = folder.gdvar(&["diff", "a", "b", "--as", "value"]);
+        assert_eq!(printed.code, Some(1), "{}", printed.stderr);
+        for line in printed.text().lines() {
+            let (path, change) = line.split_once(": ").expect("a path");
+            if let Some((old, new)) = change.split_once(" → ") {
+                assert_ne!(old, new, "{line}");
+            }
+            assert!(line.len() < 400, "{line}");
+            assert!(!path.is_empty());
+        }
+        let lines: Vec<&str> =
+            printed.text().lines().map(|line| line.split(':').next().unwrap_or(line)).collect();
+        assert!(lines.windows(2).all(|pair| pair[0] != pair[1]), "{}", printed.text());
+    }
+}

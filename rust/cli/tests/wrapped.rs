@@ -110,3 +110,22 @@ fn stats_fails_on_what_check_refuses() {
         assert!(printed.text().contains("path"), "{}", printed.text());
     }
 }
+
+#[test]
+fn hexadecimal_is_read_as_it_is_copied() {
+    let folder = Folder::new();
+    let hex = "0400 00000300000061626300";
+    let bytes = folder.encoded("\"abc\"");
+    let words = bytes.iter().map(|byte| format!("0x{byte:02x}")).collect::<Vec<_>>();
+    for text in [
+        hex.to_owned(),
+        format!("\u{FEFF}{hex}\r\n"),
+        words.join(", "),
+        format!("0x{}", hex.replace(' ', "")),
+    ] {
+        folder.write("value.txt", &text);
+        assert!(folder.gdvar(&["convert", "value.txt"]).good() == bytes, "{text}");
+    }
+    folder.write("value.txt", "\n\n\n\n\n");
+    assert_eq!(folder.gdvar(&["check", "value.txt"]).code, Some(1));
+}

@@ -54,7 +54,8 @@ pub struct Format {
     /// The file is in Godot 4's format, instead of recognising it: damage may look like Godot 3's
     #[arg(long, conflicts_with = "godot3")]
     pub godot4: bool,
-    /// Read objects of Godot 3 as Dictionaries, and replace its characters that are none
+    /// Accept losses between the formats of Godot 3 and 4: read objects of Godot 3 as Dictionaries, and replace its characters that are
+    /// none. With `convert --to-godot3`, replace types that Godot 3 lacks by the nearest, and round numbers to 32 bits
     #[arg(long)]
     pub lossy: bool,
     /// What to do with a compressed file that is damaged.
@@ -144,6 +145,14 @@ pub fn read(path: &Path) -> Outcome<(String, Vec<u8>)> {
     Ok((name, bytes))
 }
 
+/// Refuses standard input as two files: it is read once.
+pub fn refuse_stdin_twice<'p>(files: impl IntoIterator<Item = &'p Path>) -> Outcome<()> {
+    if files.into_iter().filter(|file| *file == Path::new("-")).count() > 1 {
+        return Err(Failure::Arguments("- is standard input, which can be only one of the files".to_owned()));
+    }
+    Ok(())
+}
+
 /// Refuses folders, pipes and devices: some have no end.
 fn regular(path: &Path) -> Outcome<()> {
     let name = name_of(path);
@@ -165,6 +174,12 @@ impl Input {
             regular(path)?;
             let name = name_of(path);
             let file = File::open(path).map_err(|error| Failure::file(&name, &error))?;
+            let size = file.metadata().map_err(|error| Failure::file(&name, &error))?.len();
+            if size == 0 {
+                // It may be one of those that the system makes when they are read.
+                let (name, bytes) = read(path)?;
+                return Self::of(name, Box::new(Held(bytes)), format);
+            }
             (name, Box::new(Mutex::new(file)))
         };
         Self::of(name, source, format)
@@ -435,11 +450,16 @@ impl Input {
 
 /// The bytes that hexadecimal text spells, as it is copied from a debugger or a log; `None` for other text.
 fn from_hex(text: &[u8]) -> Option<Vec<u8>> {
-    let digits = text.iter().filter(|byte| !byte.is_ascii_whitespace());
-    let digits: Vec<u8> =
-        digits.map(|byte| char::from(*byte).to_digit(16).map(|digit| digit as u8)).collect::<Option<_>>()?;
+    let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
+    let mut digits = Vec::new();
+    for word in text.split(|byte| byte.is_ascii_whitespace() || *byte == b',') {
+        let word = word.strip_prefix(b"0x").unwrap_or(word);
+        let found = word.iter().map(|byte| char::from(*byte).to_digit(16).map(|digit| digit as u8));
+        digits.extend(found.collect::<Option<Vec<_>>>()?);
+    }
     let (pairs, rest) = digits.as_chunks::<2>();
-    rest.is_empty().then(|| pairs.iter().map(|[high, low]| high << 4 | low).collect())
+    let is_whole = rest.is_empty() && !pairs.is_empty();
+    is_whole.then(|| pairs.iter().map(|[high, low]| high << 4 | low).collect())
 }
 
 fn in_words(layer: Foreign) -> &'static str {

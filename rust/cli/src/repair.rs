@@ -75,8 +75,17 @@ struct Search<'b> {
     limits: Limits,
     /// How many more bytes may be read in search of records: damage may look like records again and again.
     work: usize,
-    /// The start of a whole record that the lengths of damaged ones lead to, with its length.
-    linked: Option<usize>,
+    /// The last one that was found; what lies before it may look like records.
+    linked: Option<Linked>,
+}
+
+/// A whole record that the lengths of damaged ones lead to.
+#[derive(Clone, Copy)]
+struct Linked {
+    /// Where its length is.
+    start: usize,
+    /// Whether only one length leads to it. Otherwise, what proves itself comes first.
+    is_next: bool,
 }
 
 impl<'b> Search<'b> {
@@ -99,15 +108,18 @@ impl<'b> Search<'b> {
                 continue;
             }
             let linked = self.next_linked(at);
-            let end = linked.unwrap_or(self.bytes.len());
-            // The length may lack bytes, or have been taken for the end of a record that lacks bytes.
-            let unframed = (at..at + FRAME).rev().find_map(|start| self.value_at(start));
-            if let Some(record) = unframed.filter(|record| record.end <= end) {
+            let end = linked.map_or(self.bytes.len(), |linked| linked.start);
+            let most = linked.filter(|linked| linked.is_next).map_or(self.bytes.len(), |linked| linked.start);
+            // The length may lack bytes, or have been taken for the end of a record that lacks bytes. Another length may look like a value.
+            let is_framed = (at + 1..=at + FRAME).any(|start| self.is_start(start, most));
+            let mut starts = (at..at + FRAME).rev().filter(|_| !is_framed);
+            let unframed = starts.find_map(|start| self.value_at(start));
+            if let Some(record) = unframed.filter(|record| record.end <= most) {
                 at = record.end;
                 found.whole.push(record);
                 continue;
             }
-            let next = self.next_start(at + 1..end).unwrap_or(end);
+            let next = self.next_start(at + 1..end, most).unwrap_or(end);
             found.lost.push(at..next);
             at = next;
         }
@@ -152,44 +164,47 @@ impl<'b> Search<'b> {
     }
 
     /// Where the next whole record in this range starts, with its length. Values fill multiples of four bytes, but bytes may be missing.
-    fn next_start(&mut self, range: Range<usize>) -> Option<usize> {
-        let end = range.end;
+    /// The record ends before `most`.
+    fn next_start(&mut self, range: Range<usize>, most: usize) -> Option<usize> {
         for start in range {
             let length = self.word(start).filter(|_| self.work > 0)?;
             let is_likely = length.is_multiple_of(4)
                 && length as usize <= self.bytes.len() - start
                 && self.word(start + FRAME).is_some_and(is_header);
-            if is_likely && self.is_start(start, end) {
+            if is_likely && self.is_start(start, most) {
                 return Some(start);
             }
         }
         None
     }
 
-    /// The start of the first whole record that the lengths lead to from the damaged record at `at`. Nothing else needs to prove it.
-    fn next_linked(&mut self, at: usize) -> Option<usize> {
-        let known = self.linked.take().filter(|linked| *linked > at);
+    /// The first whole record that the lengths lead to from the damaged record at `at`. Nothing else needs to prove it.
+    fn next_linked(&mut self, at: usize) -> Option<Linked> {
+        let known = self.linked.take().filter(|linked| linked.start > at);
         let found = self.follow(at);
         match (known, found) {
-            (Some(known), Some(found)) if found.end <= known => {
+            (Some(known), Some((found, end))) if end <= known.start => {
                 self.linked = Some(known);
-                Some(found.start)
+                Some(found)
             }
             (known, found) => {
-                self.linked = known.or(found.map(|found| found.start));
+                self.linked = known.or(found.map(|(found, _)| found));
                 self.linked
             }
         }
     }
 
-    /// Follows the lengths. That of the first record is trusted; those of others if a header follows, or if they lead to the end.
-    fn follow(&mut self, mut at: usize) -> Option<Range<usize>> {
+    /// Follows the lengths to a whole record, and returns its end as well. The first length is trusted; others if a header follows, or if
+    /// they lead to the end.
+    fn follow(&mut self, mut at: usize) -> Option<(Linked, usize)> {
+        let mut is_next = true;
         loop {
             let length = self.word(at).filter(|length| *length > 0)? as usize;
             at = at.checked_add(FRAME)?.checked_add(length)?;
             if let Some(record) = self.record_at(at) {
-                return Some(at..record.end);
+                return Some((Linked { start: at, is_next }, record.end));
             }
+            is_next = false;
             let is_likely = self.word(at)?.is_multiple_of(4) && self.word(at + FRAME).is_some_and(is_header);
             if !is_likely && !self.leads_to_end(at) {
                 return None;
@@ -209,10 +224,10 @@ impl<'b> Search<'b> {
         at == self.bytes.len() || at > self.bytes.len() && is_likely
     }
 
-    /// Whether a whole record starts at `at` and lies before `end`. A number in a damaged value may look like the length of the next one:
+    /// Whether a whole record starts at `at` and lies before `most`. A number in a damaged value may look like the length of the next one:
     /// something must follow that is whole as well.
-    fn is_start(&mut self, at: usize, end: usize) -> bool {
-        let Some(record) = self.record_at(at).filter(|record| record.end <= end) else { return false };
+    fn is_start(&mut self, at: usize, most: usize) -> bool {
+        let Some(record) = self.record_at(at).filter(|record| record.end <= most) else { return false };
         let holds_more = self.word(record.start).is_some_and(|header| {
             let ty = VariantType::from_id(header as u8);
             matches!(ty, Some(VariantType::Dictionary | VariantType::Array)) && record.len() > 2 * FRAME

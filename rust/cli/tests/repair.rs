@@ -157,7 +157,7 @@ fn damage_that_looks_like_records_hides_none() {
 fn zeros_are_no_records() {
     let record = encoded(Value::from_iter([("name", "Ada"), ("class", "Mage")]));
     for zeros in [4, 8, 12, 512] {
-        let bytes = [batch(&[record.clone()]), vec![0; zeros], batch(&[record.clone()])].concat();
+        let bytes = [batch([&record]), vec![0; zeros], batch([&record])].concat();
         let (found, said) = repaired(&bytes);
         assert_eq!(found, [record.clone(), record.clone()]);
         assert!(said.starts_with(&format!("lost: {zeros} bytes at byte {}\n", record.len() + 4)), "{said}");

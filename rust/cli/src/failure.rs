@@ -68,9 +68,13 @@ impl Failure {
     }
 }
 
-/// Without options of the addon, which a command does not have.
-fn in_words(error: Error) -> Error {
+/// The error without options of the addon, which a command does not have.
+pub fn in_words(error: Error) -> Error {
     match error.kind() {
+        ErrorKind::LimitExceeded(limit, most) => {
+            let message = format!("more than {most} {}, the most that gdvar reads", limit.what());
+            error.with_kind(ErrorKind::Message(message.into()))
+        }
         ErrorKind::TrailingBytes(count) => {
             let bytes = if *count == 1 { "byte follows" } else { "bytes follow" };
             let message = format!("{count} {bytes} the value; expected none");

@@ -8,7 +8,7 @@ use variant_codec::outline::{Node, Outline, Role};
 use variant_codec::{ErrorKind, VariantType, View};
 
 use crate::compare::encoded;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Outcome, in_words};
 use crate::input::{Input, Place};
 use crate::output::Output;
 
@@ -124,7 +124,8 @@ impl Tree<'_> {
     }
 
     fn error(&self, out: &mut dyn Write, kind: &ErrorKind, at: usize) -> std::io::Result<()> {
-        writeln!(out, "{BAD}damaged at byte {}: {kind}{BAD:#}", self.start + at as u64)
+        let error = in_words(kind.clone().into());
+        writeln!(out, "{BAD}damaged at byte {}: {error}{BAD:#}", self.start + at as u64)
     }
 }
 

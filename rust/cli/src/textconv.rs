@@ -6,7 +6,7 @@ use std::path::Path;
 use variant_codec::value::OwnedElementType;
 use variant_codec::{Object, Value};
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Outcome, in_words};
 use crate::input::{self, Format, Input};
 use crate::json::{Notation, write};
 use crate::output::Output;
@@ -40,7 +40,7 @@ fn lines(input: &Input, out: &mut dyn Write) -> Outcome<()> {
             Ok(value) => Lines { out, path: &mut path }.value(&value),
             Err(error) => {
                 let error = error.shifted(usize::try_from(offset).unwrap_or(usize::MAX));
-                writeln!(out, "{path}: damaged: {error}")
+                writeln!(out, "{path}: damaged: {}", in_words(error))
             }
         };
         written.map_err(Failure::output)

@@ -107,3 +107,25 @@ fn godot3_is_recognised_behind_values_of_both() {
     assert_eq!(shown.code, Some(1));
     assert!(shown.stderr.contains("--offsets"), "{}", shown.stderr);
 }
+
+#[test]
+fn stats_and_get_fail_on_what_check_refuses() {
+    let folder = Folder::new();
+    let one = encoded(Value::from_iter([("a", 1), ("a", 2)]));
+    let trailing = [encoded("text"), vec![0; 4]].concat();
+    for value in [one, trailing] {
+        folder.write("value.dat", value);
+        let printed = folder.gdvar(&["stats", "value.dat", "--as", "value"]);
+        assert_eq!(printed.code, Some(1), "{}", printed.stderr);
+        assert!(printed.text().contains("path"), "{}", printed.text());
+        for command in
+            [&["get", "value.dat", ""][..], &["get", "value.dat", "", "--bytes"], &["show", "value.dat"]]
+        {
+            let printed = folder.gdvar(&[command, &["--as", "value"]].concat());
+            let is_shown = command[0] == "show" && printed.text().contains("Dictionary");
+            assert!(printed.code == Some(1) || is_shown, "{command:?}: {}", printed.stderr);
+            // No option of the addon.
+            assert!(!printed.text().contains("allow_") && !printed.stderr.contains("allow_"));
+        }
+    }
+}

@@ -99,19 +99,6 @@ fn a_patch_may_be_encrypted_like_the_file() {
 }
 
 #[test]
-fn stats_fails_on_what_check_refuses() {
-    let folder = Folder::new();
-    let one = encoded(Value::from_iter([("a", 1), ("a", 2)]));
-    let trailing = [encoded("text"), vec![0; 4]].concat();
-    for value in [one, trailing] {
-        folder.write("value.dat", value);
-        let printed = folder.gdvar(&["stats", "value.dat", "--as", "value"]);
-        assert_eq!(printed.code, Some(1), "{}", printed.stderr);
-        assert!(printed.text().contains("path"), "{}", printed.text());
-    }
-}
-
-#[test]
 fn hexadecimal_is_read_as_it_is_copied() {
     let folder = Folder::new();
     let hex = "0400 00000300000061626300";

@@ -14,7 +14,7 @@ use gdvar::check::check;
 use gdvar::compare;
 use gdvar::convert::{To, convert};
 use gdvar::failure::{Failure, Outcome};
-use gdvar::input::{Damage, Format, Input};
+use gdvar::input::{Damage, Format, Input, name_of};
 use gdvar::json::{self, As, Notation};
 use gdvar::output::{Output, Target};
 use gdvar::patch;
@@ -317,7 +317,7 @@ fn run(command: Command, out: &mut Output) -> Outcome<()> {
             Some(patch) => patch::write(&old, &new, &format, &patch, force, out),
             None => compare::diff(&old, &new, &format, most, out),
         },
-        Command::Textconv(OneFile { file, format }) => textconv(&file, &format, out),
+        Command::Textconv(file) => textconv(&name_of(&file.file), file.open(), out),
         Command::Repair(Repair { mut file, output, force }) => {
             file.format.damage = Damage::Filled;
             repair(&file.open()?, &output, force, out)

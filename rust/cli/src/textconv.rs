@@ -1,13 +1,12 @@
 //! `textconv`: values as lines that git compares.
 
 use std::io::{self, Write};
-use std::path::Path;
 
 use variant_codec::value::OwnedElementType;
 use variant_codec::{Object, Value};
 
 use crate::failure::{Failure, Outcome, in_words};
-use crate::input::{self, Format, Input};
+use crate::input::{self, Input};
 use crate::json::{Notation, write};
 use crate::output::Output;
 
@@ -16,14 +15,15 @@ const LONGEST_PATH: usize = 1024;
 /// The start of a longer path that is printed.
 const START: usize = 256;
 
-/// Prints each value behind its path. What is damaged, or another format, is a line as well: git needs a text in any case.
-pub fn textconv(file: &Path, format: &Format, out: &mut Output) -> Outcome<()> {
+/// Prints each value behind its path. What is damaged, or another format, is a line as well: git needs a text in any case. `name` is
+/// that of the file.
+pub fn textconv(name: &str, input: Outcome<Input>, out: &mut Output) -> Outcome<()> {
     let out = out.bytes();
-    let written = Input::open(file, format).and_then(|input| lines(&input, out));
+    let written = input.and_then(|input| lines(&input, out));
     match written {
         Err(Failure::Data(damage)) => {
             // git gives temporary files another name each time.
-            let name = format!("{}: ", input::name_of(file));
+            let name = format!("{name}: ");
             let damage = damage.strip_prefix(&name).unwrap_or(&damage);
             writeln!(out, "{damage}").map_err(Failure::output)?;
         }

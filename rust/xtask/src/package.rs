@@ -18,8 +18,7 @@ const NOTICES: &str = "THIRD-PARTY-NOTICES.txt";
 /// The folder of the documents in the addon.
 pub const DOCUMENTS: &str = "docs/";
 /// What the zip leaves out of `docs/`.
-const NOT_FOR_USERS: [&str; 5] =
-    ["architecture.md", "asset-library.md", "gdvar.in/", "gdvar.out/", "testing.md"];
+const NOT_FOR_USERS: [&str; 5] = ["architecture.md", "asset-library.md", "gdvar.in/", "gdvar.out/", "testing.md"];
 
 /// Writes the zip to `out` or to the default path, and returns its path.
 pub fn write(workspace: &Workspace, out: Option<PathBuf>) -> Result<PathBuf> {
@@ -64,8 +63,7 @@ pub fn write(workspace: &Workspace, out: Option<PathBuf>) -> Result<PathBuf> {
 fn with_platforms(readme: &str, files: &[String]) -> Result<String> {
     const PLACE: &str = "<!-- platforms -->";
     ensure!(readme.contains(PLACE), "the addon's README has no place for the platforms: {PLACE}");
-    let folders: BTreeSet<&str> =
-        files.iter().filter_map(|file| file.strip_prefix("bin/")?.split('/').next()).collect();
+    let folders: BTreeSet<&str> = files.iter().filter_map(|file| file.strip_prefix("bin/")?.split('/').next()).collect();
     let platforms: Vec<String> = folders.into_iter().map(platform).collect();
     Ok(readme.replace(PLACE, &format!("This zip has libraries for {}.", platforms.join(", "))))
 }

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use variant_codec::{Limits, Value, quick_check};
+use variant_codec::{Limits, Value, frames, quick_check};
 
 use crate::failure::{Failure, Outcome};
 use crate::input::{self, Format, Input};
@@ -12,6 +12,7 @@ use crate::output::Output;
 /// Checks each file; all are checked, whatever is wrong with the others.
 pub fn check(files: &[PathBuf], format: &Format, allow_non_canonical: bool, out: &mut Output) -> Outcome<()> {
     let limits = Limits { allow_non_canonical, ..input::limits() };
+    input::refuse_stdin_twice(files.iter().map(PathBuf::as_path))?;
     let (mut damaged, mut unread) = (false, false);
     for file in files {
         let checked = Input::open(file, format).and_then(|mut input| {
@@ -45,10 +46,10 @@ pub fn check(files: &[PathBuf], format: &Format, allow_non_canonical: bool, out:
 /// # Errors
 /// Fails if a value of the file is invalid.
 pub fn verdict(input: &Input, limits: &Limits) -> Outcome<String> {
-    let (mut count, mut size) = (0_u64, 0_u64);
+    let mut count = 0_u64;
     input.each_in_parallel(
-        |found: &mut (u64, u64), index, offset, bytes| {
-            *found = (found.0 + 1, found.1 + bytes.len() as u64);
+        |found: &mut u64, index, offset, bytes| {
+            *found += 1;
             // If the quick check cannot tell, decoding does.
             if quick_check(bytes, limits) != Some(bytes.len()) {
                 let read = Value::decode(bytes, limits);
@@ -57,10 +58,12 @@ pub fn verdict(input: &Input, limits: &Limits) -> Outcome<String> {
             Ok(())
         },
         |found| {
-            (count, size) = (count + found.0, size + found.1);
+            count += found;
             Ok(())
         },
     )?;
+    let lengths = if input.has_records { count * frames::FRAME_BYTES as u64 } else { 0 };
+    let size = input.size()?.saturating_sub(lengths);
     let records = match (input.has_records, count) {
         (false, _) => "one value".to_owned(),
         (true, 1) => "1 record".to_owned(),

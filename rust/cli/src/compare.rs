@@ -1,5 +1,6 @@
 //! `diff` and `fingerprint`.
 
+use std::borrow::Cow;
 use std::io::Write;
 use std::path::Path;
 
@@ -7,66 +8,114 @@ use anstyle::{AnsiColor, Style};
 use variant_codec::error::quoted;
 use variant_codec::outline::Outline;
 use variant_codec::patch::{Difference, PathStep, differences};
-use variant_codec::stream::Precision;
-use variant_codec::{View, fingerprint as fingerprint_of};
+use variant_codec::{Limits, Result, VariantType, View};
 
+use crate::exact;
 use crate::failure::{Failure, Outcome};
 use crate::input::{self, Format, Input};
+use crate::json::{self, Notation};
 use crate::output::Output;
 
 const OLD: Style = AnsiColor::Red.on_default();
 const NEW: Style = AnsiColor::Green.on_default();
 
-/// Prints what differs, and fails if anything does.
+/// Prints what differs, and fails if anything does. The order of keys is no difference, as in fingerprints.
 pub fn diff(old: &Path, new: &Path, format: &Format, most: usize, out: &mut Output) -> Outcome<()> {
+    input::refuse_stdin_twice([old, new])?;
     let (old, new) = (Input::open(old, format)?, Input::open(new, format)?);
-    let (old_values, new_values) = (values(&old)?, values(&new)?);
-    let limits = input::limits();
-    let mut text = out.text();
-    let mut left = most;
-    let mut differs = false;
-    for index in 0..old_values.len().max(new_values.len()) {
-        let record = if old.has_records || new.has_records { format!("[{index}]") } else { String::new() };
-        match (old_values.get(index), new_values.get(index)) {
-            (Some(a), Some(b)) => {
-                let found = differences(a, b, left, &limits);
-                let found = found.map_err(|error| {
-                    let name = format!("{} and {}", old.name_of(index as u64), new.name_of(index as u64));
-                    Failure::data(&name, &error)
-                })?;
-                left -= found.len();
-                differs |= a != b;
-                found.iter().try_for_each(|difference| print(&mut text, &record, difference))?;
-            }
-            (Some(a), None) => {
-                differs = true;
-                line(&mut text, &record, Some(&summary(a)), None)?;
-                left = left.saturating_sub(1);
-            }
-            (None, b) => {
-                differs = true;
-                line(&mut text, &record, None, b.map(|b| summary(b)).as_deref())?;
-                left = left.saturating_sub(1);
-            }
-        }
-        if left == 0 {
-            writeln!(text, "… there may be more; --most prints them").map_err(Failure::output)?;
-            break;
+    let mut comparison = Comparison {
+        old: &old,
+        new: &new,
+        limits: input::limits(),
+        text: out.text(),
+        left: most,
+        is_cut: false,
+        differs: false,
+    };
+    let done = old.each_beside(&new, |index, a, b| comparison.record(index, a, b));
+    let (differs, is_cut) = (comparison.differs, comparison.is_cut);
+    match done {
+        Err(Failure::Closed) => {}
+        done => done?,
+    }
+    if is_cut {
+        match writeln!(comparison.text, "… there are more; --most prints them").map_err(Failure::output) {
+            Err(Failure::Closed) => {}
+            written => written?,
         }
     }
+    // A reader who needs no more, such as `head`, does not make the files equal.
     if differs { Err(Failure::Data(String::new())) } else { Ok(()) }
 }
 
-fn values(input: &Input) -> Outcome<Vec<Vec<u8>>> {
-    let mut values = Vec::new();
-    input.each(0..u64::MAX, |_, _, bytes| {
-        values.push(bytes.to_vec());
-        Ok(())
-    })?;
-    Ok(values)
+struct Comparison<'i, 'o> {
+    old: &'i Input,
+    new: &'i Input,
+    limits: Limits,
+    text: Box<dyn Write + 'o>,
+    /// The most differences to print.
+    left: usize,
+    /// Whether there are more differences than are printed.
+    is_cut: bool,
+    differs: bool,
 }
 
-fn print(out: &mut dyn Write, record: &str, difference: &Difference<'_>) -> Outcome<()> {
+impl Comparison<'_, '_> {
+    /// Compares two records, of which one may be missing. Returns whether others need to be compared.
+    fn record(&mut self, index: u64, old: Option<&[u8]>, new: Option<&[u8]>) -> Outcome<bool> {
+        let record =
+            if self.old.has_records || self.new.has_records { format!("[{index}]") } else { String::new() };
+        match (old, new) {
+            (Some(old), Some(new)) => self.values(index, &record, old, new)?,
+            (old, new) => {
+                self.differs = true;
+                if self.left == 0 {
+                    self.is_cut = true;
+                } else {
+                    self.left -= 1;
+                    line(&mut self.text, &record, old.map(summary).as_deref(), new.map(summary).as_deref())?;
+                }
+            }
+        }
+        Ok(!self.is_cut)
+    }
+
+    fn values(&mut self, index: u64, record: &str, old: &[u8], new: &[u8]) -> Outcome<()> {
+        let failed = |error| {
+            let name = format!("{} and {}", self.old.name_of(index), self.new.name_of(index));
+            Failure::data(&name, &error)
+        };
+        // One more than is printed shows whether there are more.
+        let found = differences(old, new, self.left.saturating_add(1), &self.limits).map_err(failed)?;
+        let is_equal =
+            || Ok(exact::fingerprint(old, &self.limits)? == exact::fingerprint(new, &self.limits)?);
+        if found.is_empty() && (old == new || is_equal().map_err(failed)?) {
+            return Ok(());
+        }
+        self.differs = true;
+        self.is_cut = found.len().max(1) > self.left;
+        for difference in found.iter().take(self.left) {
+            let old = difference.old.as_ref().map(encoded).transpose().map_err(failed)?;
+            let new = difference.new.as_ref().map(encoded).transpose().map_err(failed)?;
+            let (old, new) = match (old, new) {
+                (Some(old), Some(new)) => {
+                    let (old, new) = summaries(&old, &new, &self.limits).map_err(failed)?;
+                    (Some(old), Some(new))
+                }
+                (old, new) => (old.as_deref().map(summary), new.as_deref().map(summary)),
+            };
+            line(&mut self.text, &path(record, difference), old.as_deref(), new.as_deref())?;
+        }
+        if found.is_empty() && self.left > 0 {
+            let (old, new) = summaries(old, new, &self.limits).map_err(failed)?;
+            line(&mut self.text, record, Some(&old), Some(&new))?;
+        }
+        self.left -= found.len().max(1).min(self.left);
+        Ok(())
+    }
+}
+
+fn path(record: &str, difference: &Difference<'_>) -> String {
     let mut path = record.to_owned();
     for step in &difference.path {
         match step {
@@ -74,9 +123,7 @@ fn print(out: &mut dyn Write, record: &str, difference: &Difference<'_>) -> Outc
             PathStep::Key(key) => path += &format!(".{}", label(key)),
         }
     }
-    let shown = |view: &View<'_>| view.bytes().map(summary).unwrap_or_default();
-    let (old, new) = (difference.old.as_ref().map(shown), difference.new.as_ref().map(shown));
-    line(out, &path, old.as_deref(), new.as_deref())
+    path
 }
 
 /// Prints one difference.
@@ -92,24 +139,74 @@ fn line(out: &mut dyn Write, path: &str, old: Option<&str>, new: Option<&str>) -
 
 fn label(key: &View<'_>) -> String {
     match (key.as_str(), key.as_i64()) {
+        (Ok(text), _) if key.has_header() && key.ty() == VariantType::StringName => {
+            format!("&{}", quoted(text))
+        }
         (Ok(text), _) => quoted(text),
         (_, Ok(int)) => int.to_string(),
-        _ => key.bytes().map(summary).unwrap_or_default(),
+        _ => described(key).unwrap_or_default(),
     }
 }
 
 /// A value in a few words.
+fn described(view: &View<'_>) -> Result<String> {
+    encoded(view).map(|bytes| summary(&bytes))
+}
+
+/// The bytes of a value with its header, which elements of packed arrays and names of properties lack.
+///
+/// # Errors
+/// Fails if the value is damaged.
+pub fn encoded<'a>(view: &View<'a>) -> Result<Cow<'a, [u8]>> {
+    if view.has_header() {
+        return view.bytes().map(Cow::Borrowed);
+    }
+    exact::encode(&mut &view.value()?).map(Cow::Owned)
+}
+
+/// An encoded value in a few words.
 fn summary(bytes: &[u8]) -> String {
     let outline = Outline::of(bytes, 1);
     let Some(node) = outline.nodes().first() else { return String::new() };
     if node.preview.is_empty() { node.ty.to_string() } else { format!("{} {}", node.ty, node.preview) }
 }
 
+/// Two values that differ, in a few words that differ.
+fn summaries(old: &[u8], new: &[u8], limits: &Limits) -> Result<(String, String)> {
+    let (short_old, short_new) = (summary(old), summary(new));
+    if short_old != short_new {
+        return Ok((short_old, short_new));
+    }
+    let json = |bytes: &[u8]| -> Result<String> {
+        let mut text = Vec::new();
+        json::append(bytes, limits, Notation::Lossless, &mut text)?;
+        Ok(String::from_utf8_lossy(&text).into_owned())
+    };
+    let (old, new) = (json(old)?, json(new)?);
+    let same = old.bytes().zip(new.bytes()).take_while(|(a, b)| a == b).count();
+    Ok((around(&old, same), around(&new, same)))
+}
+
+/// The text around the byte at `at`.
+fn around(text: &str, at: usize) -> String {
+    const BEFORE: usize = 40;
+    const LONGEST: usize = 120;
+
+    if text.len() <= LONGEST {
+        return text.to_owned();
+    }
+    let start = text.floor_char_boundary(at.saturating_sub(BEFORE));
+    let end = text.floor_char_boundary((start + LONGEST).min(text.len()));
+    let dots = |is_cut| if is_cut { "…" } else { "" };
+    let shown = text.get(start..end).unwrap_or_default();
+    format!("{}{shown}{}", dots(start > 0), dots(end < text.len()))
+}
+
 /// Prints the fingerprint of each value.
 pub fn fingerprint(input: &Input, out: &mut Output) -> Outcome<()> {
     let limits = input::limits();
     input.each(0..u64::MAX, |index, offset, bytes| {
-        let found = fingerprint_of(bytes, Precision::Single, &limits);
+        let found = exact::fingerprint(bytes, &limits);
         let found = found.map_err(|error| Failure::data_at(&input.name_of(index), error, bytes, offset))?;
         writeln!(out.text(), "{}", found.cast_signed()).map_err(Failure::output)
     })

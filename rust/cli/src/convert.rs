@@ -2,9 +2,10 @@
 
 use clap::ValueEnum;
 use variant_codec::godot3::{Downgrade, Loss};
-use variant_codec::stream::Source as _;
-use variant_codec::{Error, Result, Value, frames};
+use variant_codec::stream::{Decoder, Source as _};
+use variant_codec::{Error, Limits, Result, Strictness, VariantType, View, frames};
 
+use crate::exact;
 use crate::failure::{Failure, Outcome};
 use crate::input::{self, Input};
 use crate::output::{Output, Target};
@@ -14,11 +15,11 @@ use crate::output::{Output, Target};
 pub enum To {
     /// One encoded value: of records, an Array of them
     Value,
-    /// Records: of an Array, one for each element
+    /// Records: of an untyped Array, one for each element; of any other value, one
     Records,
 }
 
-/// Writes all values, in this form or as they are.
+/// Writes all values, in this form or as they are. The bytes of values are copied, not encoded again.
 pub fn convert(
     input: &Input,
     to: Option<To>,
@@ -26,48 +27,105 @@ pub fn convert(
     target: &Target,
     out: &mut Output,
 ) -> Outcome<()> {
-    let values = values(input)?;
-    let failed = |error: Error| Failure::data(&input.name, &error);
-    let has_records = to.map_or(input.has_records, |to| to == To::Records);
-    let values = match (input.has_records, has_records) {
-        (true, false) => vec![values.into_iter().collect()],
-        (false, true) => elements(values),
-        _ => values,
-    };
-    let encoded = values.iter().map(|value| encode(value, for_godot3)).collect::<Result<Vec<_>>>();
-    let encoded = encoded.map_err(failed)?;
-    if !has_records {
-        return target.write(encoded.concat(), out);
-    }
-    let mut batch = Vec::new();
-    encoded.iter().try_for_each(|value| frames::try_append(&mut batch, value)).map_err(failed)?;
-    target.write(batch, out)
-}
-
-fn encode(value: &Value, for_godot3: Option<Loss>) -> Result<Vec<u8>> {
-    let Some(loss) = for_godot3 else { return value.encode() };
-    let mut downgrade = Downgrade::new(Vec::new(), loss);
-    let mut source = value;
-    source.write_into(&mut downgrade)?;
-    Ok(downgrade.into_output())
-}
-
-/// All values of a file.
-pub fn values(input: &Input) -> Outcome<Vec<Value>> {
     let limits = input::limits();
-    let mut values = Vec::new();
+    let failed = |error: Error| Failure::data(&input.name, &error);
+    let mut contents = Vec::new();
+    match (input.has_records, to.map_or(input.has_records, |to| to == To::Records)) {
+        (true, true) => each_checked(input, |value| {
+            with_dialect(value, for_godot3, &limits, |value| frames::try_append(&mut contents, value))
+        })?,
+        (false, true) => {
+            let value = whole(input)?;
+            elements(&value, &limits, |element| {
+                with_dialect(element, for_godot3, &limits, |value| frames::try_append(&mut contents, value))
+            })
+            .map_err(failed)?;
+        }
+        (_, false) => {
+            contents = whole(input)?;
+            if for_godot3.is_some() {
+                let value = std::mem::take(&mut contents);
+                with_dialect(&value, for_godot3, &limits, |value| {
+                    contents = value.to_vec();
+                    Ok(())
+                })
+                .map_err(failed)?;
+            }
+        }
+    }
+    target.write(contents, out)
+}
+
+/// Passes on the value, in Godot 3's format if it is wanted.
+fn with_dialect(
+    value: &[u8],
+    for_godot3: Option<Loss>,
+    limits: &Limits,
+    take: impl FnOnce(&[u8]) -> Result<()>,
+) -> Result<()> {
+    let Some(loss) = for_godot3 else { return take(value) };
+    let mut downgrade = Downgrade::new(Vec::new(), loss);
+    Decoder::new(value, Strictness::Strict, limits).write_into(&mut downgrade)?;
+    take(&downgrade.into_output())
+}
+
+/// Calls `take` with each value of the file, all of which strict decoding accepts.
+fn each_checked(input: &Input, mut take: impl FnMut(&[u8]) -> Result<()>) -> Outcome<()> {
+    let limits = input::limits();
     input.each(0..u64::MAX, |index, offset, bytes| {
-        let value = Value::decode(bytes, &limits);
-        values.push(value.map_err(|error| Failure::data_at(&input.name_of(index), error, bytes, offset))?);
+        let taken = exact::check(bytes, &limits).and_then(|()| take(bytes));
+        taken.map_err(|error| Failure::data_at(&input.name_of(index), error, bytes, offset))
+    })
+}
+
+/// The bytes of the only value of a file, or of an untyped Array of its records. Strict decoding accepts them.
+pub fn whole(input: &Input) -> Outcome<Vec<u8>> {
+    const COUNT: usize = 4;
+
+    let mut whole = Vec::new();
+    if !input.has_records {
+        each_checked(input, |value| {
+            whole = value.to_vec();
+            Ok(())
+        })?;
+        return Ok(whole);
+    }
+    whole.extend_from_slice(&u32::from(VariantType::Array.id()).to_le_bytes());
+    whole.extend_from_slice(&[0; COUNT]);
+    let mut count = 0_u32;
+    each_checked(input, |value| {
+        count += 1;
+        whole.try_reserve(value.len()).map_err(Error::other)?;
+        whole.extend_from_slice(value);
         Ok(())
     })?;
-    Ok(values)
+    whole.iter_mut().skip(COUNT).zip(count.to_le_bytes()).for_each(|(place, byte)| *place = byte);
+    // An Array takes a level of nesting and has a limit for all its bytes.
+    exact::check(&whole, &input::limits()).map_err(|error| {
+        Failure::Data(format!(
+            "{}: its records do not fit in one Array: {}",
+            input.name,
+            error.without_offset()
+        ))
+    })?;
+    Ok(whole)
 }
 
-/// The elements of the only value, if it is an untyped Array; else the value.
-fn elements(mut values: Vec<Value>) -> Vec<Value> {
-    match (values.pop(), values.is_empty()) {
-        (Some(Value::Array(array)), true) => array.values,
-        (last, _) => values.into_iter().chain(last).collect(),
+/// Calls `take` with the bytes of each element, if the value is an untyped Array; else with the value.
+///
+/// # Errors
+/// Those of `take`; also fails if the value is damaged.
+pub fn elements(value: &[u8], limits: &Limits, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    if !is_untyped_array(value) {
+        return take(value);
     }
+    for element in View::within(value, limits)?.elements()? {
+        take(element?.bytes()?)?;
+    }
+    Ok(())
+}
+
+/// Whether the header is that of an Array without a type for its elements.
+pub fn is_untyped_array(value: &[u8]) -> bool {
+    value.first_chunk() == Some(&u32::from(VariantType::Array.id()).to_le_bytes())
 }

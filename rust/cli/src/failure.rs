@@ -5,7 +5,9 @@ use std::io;
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
-use variant_codec::Error;
+use variant_codec::{Error, ErrorKind};
+
+use crate::output::printable;
 
 /// The result of a command.
 pub type Outcome<T> = Result<T, Failure>;
@@ -28,14 +30,14 @@ const RED: Style = AnsiColor::Red.on_default().bold();
 impl Failure {
     /// An error in the data of this name.
     pub fn data(name: &str, error: &Error) -> Self {
-        Self::Data(format!("{name}: {error}"))
+        Self::Data(format!("{name}: {}", in_words(error.clone())))
     }
 
     /// The same with the bytes around the bad one. `bytes` start at `start` in the file.
     pub fn data_at(name: &str, error: Error, bytes: &[u8], start: u64) -> Self {
         let excerpt = error.offset().map_or_else(String::new, |at| excerpt(bytes, at, start));
         let error = error.shifted(usize::try_from(start).unwrap_or(usize::MAX));
-        Self::Data(format!("{name}: {error}{excerpt}"))
+        Self::Data(format!("{name}: {}{excerpt}", in_words(error)))
     }
 
     /// An error of the file of this name.
@@ -60,9 +62,25 @@ impl Failure {
             Self::Closed => (String::new(), 0),
         };
         if !text.is_empty() {
-            anstream::eprintln!("{RED}error:{RED:#} {text}");
+            anstream::eprintln!("{RED}error:{RED:#} {}", printable(&text));
         }
         ExitCode::from(code)
+    }
+}
+
+/// The error without options of the addon, which a command does not have.
+pub fn in_words(error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::LimitExceeded(limit, most) => {
+            let message = format!("more than {most} {}, the most that gdvar reads", limit.what());
+            error.with_kind(ErrorKind::Message(message.into()))
+        }
+        ErrorKind::TrailingBytes(count) => {
+            let bytes = if *count == 1 { "byte follows" } else { "bytes follow" };
+            let message = format!("{count} {bytes} the value; expected none");
+            error.with_kind(ErrorKind::Message(message.into()))
+        }
+        _ => error,
     }
 }
 

@@ -3,6 +3,7 @@
 pub mod check;
 pub mod compare;
 pub mod convert;
+pub mod exact;
 pub mod failure;
 pub mod input;
 pub mod json;

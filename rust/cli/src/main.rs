@@ -1,10 +1,12 @@
 //! `gdvar`: the command that shows, compares, checks and converts Godot's encoded Variants.
 
+use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
+use clap_mangen::Man;
 use variant_codec::godot3::Loss;
 
 use gdvar::STACK;
@@ -12,8 +14,8 @@ use gdvar::check::check;
 use gdvar::compare;
 use gdvar::convert::{To, convert};
 use gdvar::failure::{Failure, Outcome};
-use gdvar::input::{Format, Input};
-use gdvar::json::{self, Notation};
+use gdvar::input::{Damage, Format, Input, name_of};
+use gdvar::json::{self, As, Notation};
 use gdvar::output::{Output, Target};
 use gdvar::patch;
 use gdvar::query::{Options, query};
@@ -53,7 +55,7 @@ enum Command {
     Repair(Repair),
     /// Print which keys and types take the most bytes
     Stats(Stats),
-    /// Print which paths differ between two files
+    /// Print which paths differ between two files; the order of keys is no difference
     Diff(Diff),
     /// Write what `diff --patch` makes of an old file: the new one
     Patch(Patch),
@@ -163,9 +165,13 @@ struct FromJson {
     /// The JSON; `-` is standard input
     #[arg(default_value = "-")]
     file: PathBuf,
-    /// Write each element of the outermost array, or each line, as a record
+    /// Write each value, such as each line, as a record. Of an array that starts with `[` on a line of its own, as `json` prints
+    /// records, write each element as one
     #[arg(long)]
     records: bool,
+    /// Write each element of the outermost array as a record, however the array is laid out
+    #[arg(long, conflicts_with = "records")]
+    elements: bool,
     #[command(flatten)]
     target: Target,
 }
@@ -250,10 +256,17 @@ struct Diff {
 
 fn main() -> ExitCode {
     let command = Arguments::parse().command;
+    if let Command::Completions { .. } | Command::Man = command {
+        return exit_code(print(command));
+    }
     let pool = rayon::ThreadPoolBuilder::new().stack_size(STACK).build();
     let done = pool
         .map_err(|error| Failure::File(format!("cannot start threads: {error}")))
         .and_then(|pool| pool.install(|| print(command)));
+    exit_code(done)
+}
+
+fn exit_code(done: Outcome<()>) -> ExitCode {
     done.map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS)
 }
 
@@ -267,7 +280,10 @@ fn print(command: Command) -> Outcome<()> {
 
 fn run(command: Command, out: &mut Output) -> Outcome<()> {
     match command {
-        Command::Show(Show { file, path, offsets, most }) => show(&file.open()?, &path, offsets, most, out),
+        Command::Show(Show { mut file, path, offsets, most }) => {
+            file.format.damage = Damage::Cut;
+            show(&file.open()?, &path, offsets, most, out)
+        }
         Command::Get(Get { file, path, plain, bytes }) => {
             json::get(&file.open()?, &path, notation(plain), bytes, out)
         }
@@ -279,8 +295,13 @@ fn run(command: Command, out: &mut Output) -> Outcome<()> {
             let options = Options { notation, raw: raw_output, compact: compact_output, slurp, null_input };
             query(&long(&file, out)?, &filter, &options, out)
         }
-        Command::FromJson(FromJson { file, records, target }) => {
-            json::from_json(&file, records, &target, out)
+        Command::FromJson(FromJson { file, records, elements, target }) => {
+            let how = match (records, elements) {
+                (_, true) => As::Elements,
+                (true, _) => As::Records,
+                (false, false) => As::Value,
+            };
+            json::from_json(&file, how, &target, out)
         }
         Command::Convert(Convert { file, to, to_godot3, target }) => {
             let loss = if file.format.lossy { Loss::Accepted } else { Loss::Refused };
@@ -296,23 +317,48 @@ fn run(command: Command, out: &mut Output) -> Outcome<()> {
             Some(patch) => patch::write(&old, &new, &format, &patch, force, out),
             None => compare::diff(&old, &new, &format, most, out),
         },
-        Command::Textconv(file) => textconv(file.open(), out),
-        Command::Repair(Repair { file, output, force }) => {
-            // Damage may look like Godot 3's format.
-            let mut input = file.open()?;
-            input.godot3 = file.format.godot3.then_some(Loss::Refused);
-            repair(&input, &output, force, out)
+        Command::Textconv(file) => textconv(&name_of(&file.file), file.open(), out),
+        Command::Repair(Repair { mut file, output, force }) => {
+            file.format.damage = Damage::Filled;
+            repair(&file.open()?, &output, force, out)
         }
         Command::Stats(Stats { file, most }) => stats(&long(&file, out)?, most, out),
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Arguments::command(), "gdvar", out.bytes());
-            Ok(())
+            // It panics if it cannot write.
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Arguments::command(), "gdvar", &mut script);
+            out.bytes().write_all(&script).map_err(Failure::output)
         }
         Command::Man => {
-            clap_mangen::Man::new(Arguments::command()).render(out.bytes()).map_err(Failure::output)
+            let page = manual().map_err(Failure::output)?;
+            out.bytes().write_all(page.as_bytes()).map_err(Failure::output)
         }
         Command::Fingerprint(file) => compare::fingerprint(&long(&file, out)?, out),
     }
+}
+
+/// The manual: one page, with the commands as sections.
+fn manual() -> io::Result<String> {
+    let mut command = Arguments::command();
+    command.build();
+    let mut page = Vec::new();
+    let man = Man::new(command.clone());
+    man.render_title(&mut page)?;
+    man.render_name_section(&mut page)?;
+    man.render_synopsis_section(&mut page)?;
+    man.render_description_section(&mut page)?;
+    man.render_options_section(&mut page)?;
+    let mut page = String::from_utf8_lossy(&page).into_owned();
+    for command in command.get_subcommands().filter(|command| command.get_name() != "help") {
+        let mut part = Vec::new();
+        let man = Man::new(command.clone());
+        man.render_synopsis_section(&mut part)?;
+        man.render_description_section(&mut part)?;
+        man.render_options_section(&mut part)?;
+        page += &format!(".SH GDVAR {}\n", command.get_name().to_uppercase());
+        page += &String::from_utf8_lossy(&part).replace(".SH ", ".SS ");
+    }
+    Ok(page)
 }
 
 /// Opens a file that may take long to read.

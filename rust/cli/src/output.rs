@@ -25,7 +25,9 @@ impl Output {
         let stdout = io::stdout();
         let is_coloured = AutoStream::choice(&stdout) != ColorChoice::Never;
         let is_terminal = stdout.is_terminal();
-        Self { to: Box::new(BufWriter::new(stdout.lock())), is_coloured, is_terminal, pager: None }
+        let to = BufWriter::new(stdout.lock());
+        let to: Box<dyn Write> = if is_terminal { Box::new(ForTerminal::of(to)) } else { Box::new(to) };
+        Self { to, is_coloured, is_terminal, pager: None }
     }
 
     /// A pager, if standard output is a terminal: the program in GDVAR_PAGER or PAGER, or `less`.
@@ -44,7 +46,9 @@ impl Output {
         }
         let Ok(mut pager) = command.spawn() else { return output };
         match pager.stdin.take() {
-            Some(stdin) => Self { to: Box::new(BufWriter::new(stdin)), pager: Some(pager), ..output },
+            Some(stdin) => {
+                Self { to: Box::new(ForTerminal::of(BufWriter::new(stdin))), pager: Some(pager), ..output }
+            }
             None => output,
         }
     }
@@ -86,10 +90,95 @@ impl Output {
     }
 }
 
+/// Whether a terminal does something else than show this character, other than ending a line: control characters, and those that change
+/// the order of others.
+fn is_unprintable(char: char) -> bool {
+    let changes_order = matches!(char, '\u{061C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
+    changes_order || char.is_control() && char != '\n' && char != '\t'
+}
+
+/// A text with escapes for characters that a terminal does not show.
+pub fn printable(text: &str) -> String {
+    let mut printable = String::with_capacity(text.len());
+    for char in text.chars() {
+        if is_unprintable(char) {
+            printable += &format!("\\u{:04x}", u32::from(char));
+        } else {
+            printable.push(char);
+        }
+    }
+    printable
+}
+
+/// Writes to a terminal, with escapes for characters that it does not show; in JSON, they mean the same. Leaves control characters below
+/// U+0020 to others: colours begin with one.
+struct ForTerminal<W> {
+    to: W,
+    /// The bytes of a character that is not complete yet.
+    begun: Vec<u8>,
+}
+
+impl<W: Write> ForTerminal<W> {
+    fn of(to: W) -> Self {
+        Self { to, begun: Vec::new() }
+    }
+
+    fn put(&mut self, text: &str) -> io::Result<()> {
+        let mut rest = text;
+        while let Some(at) = rest.find(|char| char >= '\u{7F}' && is_unprintable(char)) {
+            let (before, from) = rest.split_at(at);
+            self.to.write_all(before.as_bytes())?;
+            let mut chars = from.chars();
+            if let Some(char) = chars.next() {
+                write!(self.to, "\\u{:04x}", u32::from(char))?;
+            }
+            rest = chars.as_str();
+        }
+        self.to.write_all(rest.as_bytes())
+    }
+}
+
+impl<W: Write> Write for ForTerminal<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let joined;
+        let mut rest = bytes;
+        if !self.begun.is_empty() {
+            joined = [&std::mem::take(&mut self.begun), bytes].concat();
+            rest = &joined;
+        }
+        loop {
+            let (text, invalid) = match std::str::from_utf8(rest) {
+                Ok(text) => (text, None),
+                Err(error) => {
+                    let (valid, _) = rest.split_at(error.valid_up_to());
+                    (std::str::from_utf8(valid).unwrap_or_default(), Some(error.error_len()))
+                }
+            };
+            self.put(text)?;
+            rest = rest.get(text.len()..).unwrap_or_default();
+            match invalid {
+                None => return Ok(bytes.len()),
+                Some(None) => {
+                    self.begun = rest.to_vec();
+                    return Ok(bytes.len());
+                }
+                Some(Some(count)) => {
+                    self.to.write_all("\u{FFFD}".as_bytes())?;
+                    rest = rest.get(count..).unwrap_or_default();
+                }
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
+
 /// A file to write.
 #[derive(Args)]
 pub struct Target {
-    /// The file to write; without it, standard output
+    /// The file to write; without it or for `-`, standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Replace a file that exists
@@ -115,9 +204,9 @@ impl Target {
     }
 }
 
-/// Writes a whole file at once, so that it is there as a whole or not at all; standard output for none.
+/// Writes a whole file at once, so that it is there as a whole or not at all; standard output for none and for `-`.
 pub fn write(path: Option<&Path>, contents: Vec<u8>, force: bool, out: &mut Output) -> Outcome<()> {
-    let Some(path) = path else {
+    let Some(path) = path.filter(|path| *path != Path::new("-")) else {
         if out.is_terminal {
             return Err(Failure::File(
                 "encoded bytes are not for a terminal: name a file with --output".to_owned(),
@@ -125,10 +214,41 @@ pub fn write(path: Option<&Path>, contents: Vec<u8>, force: bool, out: &mut Outp
         }
         return out.bytes().write_all(&contents).map_err(Failure::output);
     };
-    let name = path.display();
+    let name = input::name_of(path);
+    if path.as_os_str().to_string_lossy().ends_with(std::path::is_separator) {
+        return Err(Failure::File(format!("{name}: a folder, not a file")));
+    }
+    let exists = || Failure::File(format!("{name}: exists already; --force replaces it"));
     if path.exists() && !force {
-        return Err(Failure::File(format!("{name}: exists already; --force replaces it")));
+        return Err(exists());
     }
     let place = variant_disk::resolved(path.to_path_buf()).map_err(|error| Failure::file(&name, &error))?;
-    variant_disk::replace(&place, &[contents]).map_err(|failure| Failure::File(format!("{name}: {failure}")))
+    let write = if force { variant_disk::replace } else { variant_disk::create };
+    write(&place, &[contents]).map_err(|failure| match failure {
+        // Another program was faster.
+        variant_disk::Failure::System(error) if error.kind() == io::ErrorKind::AlreadyExists => exists(),
+        failure => Failure::File(format!("{name}: {failure}")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_gets_no_control_characters() -> io::Result<()> {
+        let text = "a\u{1b}[31mé\n\u{7f}\u{9b}2J\u{202e}b\u{2066}\u{200f}漢🎲";
+        let expected = "a\u{1b}[31mé\n\\u007f\\u009b2J\\u202eb\\u2066\\u200f漢🎲";
+        // However the text is cut into pieces.
+        for size in 1..=text.len() {
+            let mut terminal = ForTerminal::of(Vec::new());
+            text.as_bytes().chunks(size).try_for_each(|piece| terminal.write_all(piece))?;
+            assert_eq!(String::from_utf8_lossy(&terminal.to), expected);
+        }
+        let mut terminal = ForTerminal::of(Vec::new());
+        terminal.write_all(b"a\xff\x9bb")?;
+        assert_eq!(String::from_utf8_lossy(&terminal.to), "a\u{FFFD}\u{FFFD}b");
+        assert_eq!(printable("a\u{1b}]0;\u{7}\tb\n"), "a\\u001b]0;\\u0007\tb\n");
+        Ok(())
+    }
 }

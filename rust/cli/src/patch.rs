@@ -2,12 +2,11 @@
 
 use std::path::Path;
 
-use variant_codec::{Error, Value, patch};
+use variant_codec::{Error, View, frames, patch};
 
-use crate::convert::values;
+use crate::convert::{elements, is_untyped_array, whole};
 use crate::failure::{Failure, Outcome};
-use crate::input::{self, Format, Input};
-use crate::json::batch;
+use crate::input::{self, Format, Holds, Input};
 use crate::output::{self, Output, Target};
 
 /// Writes the patch that makes the new file of the old one. Of files of records, it is one of Arrays of them.
@@ -19,6 +18,7 @@ pub fn write(
     force: bool,
     out: &mut Output,
 ) -> Outcome<()> {
+    input::refuse_stdin_twice([old, new])?;
     let (old, new) = (Input::open(old, format)?, Input::open(new, format)?);
     if old.has_records != new.has_records {
         return Err(Failure::Data(format!(
@@ -33,28 +33,29 @@ pub fn write(
 
 /// Writes what a patch makes of a file.
 pub fn apply(file: &Path, change: &Path, format: &Format, target: &Target, out: &mut Output) -> Outcome<()> {
-    let (file, change) = (Input::open(file, format)?, Input::open(change, &Format::default())?);
+    input::refuse_stdin_twice([file, change])?;
+    // The pass may be that of both files.
+    let for_change = Format {
+        holds: Some(Holds::Value),
+        pass: format.pass.clone(),
+        key: format.key.clone(),
+        ..Format::default()
+    };
+    let (file, change) = (Input::open(file, format)?, Input::open(change, &for_change)?);
     let failed = |error: Error| Failure::Data(format!("{} on {}: {error}", change.name, file.name));
     let limits = input::limits();
     let made = patch::apply(&whole(&file)?, &change.raw()?, &limits).map_err(failed)?;
     if !file.has_records {
         return target.write(made, out);
     }
-    match Value::decode(&made, &limits).map_err(failed)? {
-        Value::Array(records) => target.write(batch(records.iter()).map_err(failed)?, out),
-        other => Err(Failure::Data(format!(
-            "{}: makes {} of {}, a file of records",
-            change.name,
-            other.ty(),
-            file.name
-        ))),
+    if !is_untyped_array(&made) {
+        let found = View::within(&made, &limits).map_err(failed)?.ty();
+        return Err(Failure::Data(format!(
+            "{}: makes {found} of {}, a file of records",
+            change.name, file.name
+        )));
     }
-}
-
-/// The value of a file, or an Array of its records.
-fn whole(input: &Input) -> Outcome<Vec<u8>> {
-    let mut values = values(input)?;
-    let value =
-        if input.has_records { values.into_iter().collect() } else { values.pop().unwrap_or_default() };
-    value.encode().map_err(|error| Failure::data(&input.name, &error))
+    let mut batch = Vec::new();
+    elements(&made, &limits, |record| frames::try_append(&mut batch, record)).map_err(failed)?;
+    target.write(batch, out)
 }

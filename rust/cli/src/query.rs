@@ -14,7 +14,7 @@ use crate::STACK;
 use crate::failure::{Failure, Outcome};
 use crate::input::{self, Input};
 use crate::json::{self, Notation};
-use crate::output::Output;
+use crate::output::{Output, printable};
 
 /// How results are printed, and what the filter gets.
 pub struct Options {
@@ -92,6 +92,7 @@ fn print(filter: &Filter, options: &Options, values: Receiver<Vec<u8>>, out: &mu
         sep_space: !options.compact,
         ..Pp::default()
     };
+    let is_terminal = out.is_terminal();
     let out = out.bytes();
     let mut values = values.into_iter().flat_map(|text| read::parse_many(&text).collect::<Vec<_>>());
     let slurped = options.slurp.then(|| values.by_ref().collect::<Result<Val, _>>());
@@ -102,6 +103,9 @@ fn print(filter: &Filter, options: &Options, values: Receiver<Vec<u8>>, out: &mu
         let value =
             unwrap_valr(result).map_err(|error| Failure::Data(format!("the filter fails: {error}")))?;
         let written: io::Result<()> = match &value {
+            Val::TStr(text) | Val::BStr(text) if options.raw && is_terminal => {
+                out.write_all(printable(&String::from_utf8_lossy(text)).as_bytes())
+            }
             Val::TStr(text) | Val::BStr(text) if options.raw => out.write_all(text),
             value => write::write(&mut *out, &pretty, 0, value),
         };

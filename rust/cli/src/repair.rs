@@ -13,6 +13,8 @@ use crate::output::{self, Output};
 
 /// Bytes of a record's length.
 const FRAME: usize = frames::FRAME_BYTES;
+/// Bytes of a value without contents.
+const HEADER: usize = 4;
 
 /// Writes the records that are whole to another file, and says what is not.
 pub fn repair(input: &Input, to: &Path, force: bool, out: &mut Output) -> Outcome<()> {
@@ -20,10 +22,20 @@ pub fn repair(input: &Input, to: &Path, force: bool, out: &mut Output) -> Outcom
         return Err(Failure::Data(format!("{}: one value, of which no records can be taken", input.name)));
     }
     if input.godot3.is_some() {
-        return Err(Failure::Data(format!("{}: Godot 3's format, which is not repaired", input.name)));
+        return Err(Failure::Data(format!(
+            "{}: Godot 3's format, which is not repaired; if damage only looks like it, add --godot4",
+            input.name
+        )));
     }
     let bytes = input.raw()?;
     let found = search(&bytes);
+    if found.whole.is_empty() && (!bytes.is_empty() || input.damage.is_some()) {
+        return Err(Failure::Data(format!(
+            "{}: no record is whole; {} is not written",
+            input.name,
+            input::name_of(to)
+        )));
+    }
     let mut batch = Vec::new();
     for record in &found.whole {
         let appended = frames::try_append(&mut batch, bytes.get(record.clone()).unwrap_or_default());
@@ -31,6 +43,9 @@ pub fn repair(input: &Input, to: &Path, force: bool, out: &mut Output) -> Outcom
     }
     output::write(Some(to), batch, force, out)?;
     let mut text = out.text();
+    if let Some(damage) = &input.damage {
+        writeln!(text, "the compressed file is damaged: {damage}").map_err(Failure::output)?;
+    }
     for lost in &found.lost {
         writeln!(text, "lost: {} bytes at byte {}", lost.len(), lost.start).map_err(Failure::output)?;
     }
@@ -38,7 +53,7 @@ pub fn repair(input: &Input, to: &Path, force: bool, out: &mut Output) -> Outcom
         1 => "1 record is".to_owned(),
         count => format!("{count} records are"),
     };
-    writeln!(text, "{}: {records} whole", to.display()).map_err(Failure::output)
+    writeln!(text, "{}: {records} whole", input::name_of(to)).map_err(Failure::output)
 }
 
 /// What a file of records holds.
@@ -58,8 +73,19 @@ pub fn search(bytes: &[u8]) -> Found {
 struct Search<'b> {
     bytes: &'b [u8],
     limits: Limits,
-    /// How many more bytes may be read: damage may look like records again and again.
+    /// How many more bytes may be read in search of records: damage may look like records again and again.
     work: usize,
+    /// The last one that was found; what lies before it may look like records.
+    linked: Option<Linked>,
+}
+
+/// A whole record that the lengths of damaged ones lead to.
+#[derive(Clone, Copy)]
+struct Linked {
+    /// Where its length is.
+    start: usize,
+    /// Whether only one length leads to it. Otherwise, what proves itself comes first.
+    is_next: bool,
 }
 
 impl<'b> Search<'b> {
@@ -67,22 +93,33 @@ impl<'b> Search<'b> {
         /// How often all bytes are read at most.
         const READINGS: usize = 64;
 
-        Self { bytes, limits: input::limits(), work: bytes.len().saturating_mul(READINGS) }
+        Self { bytes, limits: input::limits(), work: bytes.len().saturating_mul(READINGS), linked: None }
     }
 
     fn run(mut self) -> Found {
         let mut found = Found::default();
         let mut at = 0;
         while at < self.bytes.len() {
-            // The length may be damaged, or have been taken for the end of a record that lacks bytes.
-            let framed = self.record_at(at);
-            let record = framed.or_else(|| self.value_at(at + FRAME)).or_else(|| self.value_at(at));
+            // If the length is damaged, the value may still be whole.
+            let record = self.record_at(at).or_else(|| self.value_at(at + FRAME));
             if let Some(record) = record {
                 at = record.end;
                 found.whole.push(record);
                 continue;
             }
-            let next = self.next_whole(at).unwrap_or(self.bytes.len());
+            let linked = self.next_linked(at);
+            let end = linked.map_or(self.bytes.len(), |linked| linked.start);
+            let most = linked.filter(|linked| linked.is_next).map_or(self.bytes.len(), |linked| linked.start);
+            // The length may lack bytes, or have been taken for the end of a record that lacks bytes. Another length may look like a value.
+            let is_framed = (at + 1..=at + FRAME).any(|start| self.is_start(start, most));
+            let mut starts = (at..at + FRAME).rev().filter(|_| !is_framed);
+            let unframed = starts.find_map(|start| self.value_at(start));
+            if let Some(record) = unframed.filter(|record| record.end <= most) {
+                at = record.end;
+                found.whole.push(record);
+                continue;
+            }
+            let next = self.next_start(at + 1..end, most).unwrap_or(end);
             found.lost.push(at..next);
             at = next;
         }
@@ -94,56 +131,103 @@ impl<'b> Search<'b> {
         let length = self.word(at)? as usize;
         let start = at + FRAME;
         let record = self.bytes.get(start..)?.get(..length).filter(|record| !record.is_empty())?;
-        self.work = self.work.saturating_sub(length);
-        let is_whole =
-            quick_check(record, &self.limits).is_some() || Value::decode(record, &self.limits).is_ok();
+        if quick_check(record, &self.limits).is_some() {
+            self.charge(length);
+            return Some(start..start + length);
+        }
+        // Its length may be anything, but it is read only up to the first bad byte.
+        let is_whole = self.value_end(record) == Some(length) && Value::decode(record, &self.limits).is_ok();
         is_whole.then_some(start..start + length)
     }
 
-    /// The value that starts here without a length, if it is followed by a whole record or the end.
+    /// The value that starts here without a length, if it is followed by a whole record or the end. A header alone proves nothing: four
+    /// zeros are one.
     fn value_at(&mut self, start: usize) -> Option<Range<usize>> {
         let bytes = self.bytes.get(start..).filter(|bytes| !bytes.is_empty() && self.work > 0)?;
-        let mut decoder = Decoder::new(bytes, Strictness::Strict, &self.limits);
-        let read = decoder.write_into(&mut Measure::counting(EncodeOptions::default()));
-        let end = start + decoder.position();
-        self.work = self.work.saturating_sub(decoder.position());
-        read.ok()?;
+        let end = start + self.value_end(bytes).filter(|length| *length > HEADER)?;
         let value = self.bytes.get(start..end)?;
         let is_followed = end == self.bytes.len() || self.record_at(end).is_some();
         (is_followed && Value::decode(value, &self.limits).is_ok()).then_some(start..end)
     }
 
-    /// Where the next whole record starts, with its length. Values fill multiples of four bytes, but bytes may be missing.
-    fn next_whole(&mut self, at: usize) -> Option<usize> {
-        // If only the value is damaged, the next record is behind it.
-        let behind = self.word(at).map(|length| at.saturating_add(FRAME).saturating_add(length as usize));
-        if let Some(behind) = behind.filter(|behind| *behind > at + FRAME)
-            && self.is_start(behind)
-        {
-            return Some(behind);
-        }
-        for start in at + 1..self.bytes.len() {
-            let length = self.word(start)?;
+    /// The length of the value at the start of these bytes.
+    fn value_end(&mut self, bytes: &[u8]) -> Option<usize> {
+        let mut decoder = Decoder::new(bytes, Strictness::Strict, &self.limits);
+        let read = decoder.write_into(&mut Measure::counting(EncodeOptions::default()));
+        let end = decoder.position();
+        self.charge(end.min(bytes.len()));
+        read.is_ok().then_some(end)
+    }
+
+    fn charge(&mut self, read: usize) {
+        self.work = self.work.saturating_sub(FRAME + read);
+    }
+
+    /// Where the next whole record in this range starts, with its length. Values fill multiples of four bytes, but bytes may be missing.
+    /// The record ends before `most`.
+    fn next_start(&mut self, range: Range<usize>, most: usize) -> Option<usize> {
+        for start in range {
+            let length = self.word(start).filter(|_| self.work > 0)?;
             let is_likely = length.is_multiple_of(4)
                 && length as usize <= self.bytes.len() - start
                 && self.word(start + FRAME).is_some_and(is_header);
-            if !is_likely {
-                continue;
-            }
-            if self.work == 0 {
-                return None;
-            }
-            if self.is_start(start) {
+            if is_likely && self.is_start(start, most) {
                 return Some(start);
             }
         }
         None
     }
 
-    /// Whether a whole record starts at `at`. A number in a damaged value may look like the length of the next one: something must
-    /// follow that is whole as well.
-    fn is_start(&mut self, at: usize) -> bool {
-        let Some(record) = self.record_at(at) else { return false };
+    /// The first whole record that the lengths lead to from the damaged record at `at`. Nothing else needs to prove it.
+    fn next_linked(&mut self, at: usize) -> Option<Linked> {
+        let known = self.linked.take().filter(|linked| linked.start > at);
+        let found = self.follow(at);
+        match (known, found) {
+            (Some(known), Some((found, end))) if end <= known.start => {
+                self.linked = Some(known);
+                Some(found)
+            }
+            (known, found) => {
+                self.linked = known.or(found.map(|(found, _)| found));
+                self.linked
+            }
+        }
+    }
+
+    /// Follows the lengths to a whole record, and returns its end as well. The first length is trusted; others if a header follows, or if
+    /// they lead to the end.
+    fn follow(&mut self, mut at: usize) -> Option<(Linked, usize)> {
+        let mut is_next = true;
+        loop {
+            let length = self.word(at).filter(|length| *length > 0)? as usize;
+            at = at.checked_add(FRAME)?.checked_add(length)?;
+            if let Some(record) = self.record_at(at) {
+                return Some((Linked { start: at, is_next }, record.end));
+            }
+            is_next = false;
+            let is_likely = self.word(at)?.is_multiple_of(4) && self.word(at + FRAME).is_some_and(is_header);
+            if !is_likely && !self.leads_to_end(at) {
+                return None;
+            }
+        }
+    }
+
+    /// Whether the lengths from `at` on lead exactly to the end, or to a record that the end cuts off.
+    fn leads_to_end(&mut self, mut at: usize) -> bool {
+        let mut is_likely = false;
+        while at < self.bytes.len() && self.work > 0 {
+            self.charge(0);
+            let Some(length) = self.word(at).filter(|length| *length > 0) else { return false };
+            is_likely = length.is_multiple_of(4) && self.word(at + FRAME).is_some_and(is_header);
+            at = at.saturating_add(FRAME).saturating_add(length as usize);
+        }
+        at == self.bytes.len() || at > self.bytes.len() && is_likely
+    }
+
+    /// Whether a whole record starts at `at` and lies before `most`. A number in a damaged value may look like the length of the next one:
+    /// something must follow that is whole as well.
+    fn is_start(&mut self, at: usize, most: usize) -> bool {
+        let Some(record) = self.record_at(at).filter(|record| record.end <= most) else { return false };
         let holds_more = self.word(record.start).is_some_and(|header| {
             let ty = VariantType::from_id(header as u8);
             matches!(ty, Some(VariantType::Dictionary | VariantType::Array)) && record.len() > 2 * FRAME

@@ -7,7 +7,8 @@ use variant_codec::error::quoted;
 use variant_codec::outline::{Node, Outline, Role};
 use variant_codec::{ErrorKind, VariantType, View};
 
-use crate::failure::{Failure, Outcome};
+use crate::compare::encoded;
+use crate::failure::{Failure, Outcome, in_words};
 use crate::input::{Input, Place};
 use crate::output::Output;
 
@@ -19,6 +20,12 @@ const BAD: Style = AnsiColor::Red.on_default().bold();
 
 /// Prints what the path leads to. Damaged values are shown as far as they go; then the outcome is an error.
 pub fn show(input: &Input, path: &str, offsets: bool, most: usize, out: &mut Output) -> Outcome<()> {
+    if offsets && input.godot3.is_some() {
+        return Err(Failure::Data(format!(
+            "{}: Godot 3's format, which is converted before it is shown: leave out --offsets",
+            input.name
+        )));
+    }
     let place = Place::of(input, path)?;
     let mut out = out.text();
     let mut is_damaged = false;
@@ -28,19 +35,20 @@ pub fn show(input: &Input, path: &str, offsets: bool, most: usize, out: &mut Out
         is_damaged |= outline.error().is_some() || outline.end() < bytes.len();
         Tree { outline: &outline, bytes, start, offsets }.write(out, &label).map_err(Failure::output)
     };
-    if place.steps.is_empty() {
-        place.each_value(input, |index, offset, bytes| tree(&mut out, index, offset, bytes))?;
+    let shown = if place.steps.is_empty() {
+        place.each_value(input, |index, offset, bytes| tree(&mut out, index, offset, bytes))
     } else {
         place.each(input, |index, offset, view: View<'_>| {
-            let range = view.range().map_err(|error| Failure::data(&input.name_of(index), &error))?;
-            tree(
-                &mut out,
-                index,
-                offset + range.start as u64,
-                view.remaining().get(..range.len()).unwrap_or_default(),
-            )
-        })?;
+            let failed = |error| Failure::data(&input.name_of(index), &error);
+            let start = view.range().map_err(failed)?.start;
+            tree(&mut out, index, offset + start as u64, &encoded(&view).map_err(failed)?)
+        })
+    };
+    if let Some(damage) = &input.damage {
+        writeln!(out, "{BAD}the compressed file is damaged: {damage}{BAD:#}").map_err(Failure::output)?;
+        return Err(Failure::Data(String::new()));
     }
+    shown?;
     if is_damaged { Err(Failure::Data(String::new())) } else { Ok(()) }
 }
 
@@ -116,7 +124,8 @@ impl Tree<'_> {
     }
 
     fn error(&self, out: &mut dyn Write, kind: &ErrorKind, at: usize) -> std::io::Result<()> {
-        writeln!(out, "{BAD}damaged at byte {}: {kind}{BAD:#}", self.start + at as u64)
+        let error = in_words(kind.clone().into());
+        writeln!(out, "{BAD}damaged at byte {}: {error}{BAD:#}", self.start + at as u64)
     }
 }
 

@@ -4,14 +4,13 @@ use std::collections::HashMap;
 use std::io::Write;
 
 use variant_codec::error::quoted;
-use variant_codec::stream::{Decoder, ElementType, Header, Sink, Source as _, Text};
+use variant_codec::stream::{Decoder, ElementType, Header, Sink, Text};
 use variant_codec::{Result, Strictness, VariantType};
 
+use crate::exact;
 use crate::failure::{Failure, Outcome};
 use crate::input::{self, Input};
 use crate::output::Output;
-
-const QUOTE: char = '"';
 
 /// What has been found at a path, or of a type.
 #[derive(Clone, Copy, Default)]
@@ -38,7 +37,9 @@ pub fn stats(input: &Input, most: usize, out: &mut Output) -> Outcome<()> {
     input.each(0..u64::MAX, |index, offset, bytes| {
         total += bytes.len() as u64;
         tally.start();
-        let read = Decoder::new(bytes, Strictness::Strict, &limits).write_into(&mut tally);
+        let read = Decoder::new(bytes, Strictness::Strict, &limits).decode_only(&mut tally);
+        // Repeated keys, for example.
+        let read = read.and_then(|_| exact::check(bytes, &limits));
         if let (None, Err(error)) = (&damaged, read) {
             damaged = Some(Failure::data_at(&input.name_of(index), error, bytes, offset));
         }
@@ -55,6 +56,14 @@ pub fn stats(input: &Input, most: usize, out: &mut Output) -> Outcome<()> {
         })
         .map_err(Failure::output)?;
     damaged.map_or(Ok(()), Err)
+}
+
+/// A key in a path: as it is if it is a name, else in quotes.
+fn label(text: &str) -> String {
+    let quoted = quoted(text);
+    let is_name = !text.is_empty() && text.chars().all(|char| char.is_alphanumeric() || char == '_');
+    // A long one is cut behind the quote.
+    if is_name && quoted.ends_with('"') { text.to_owned() } else { quoted }
 }
 
 /// Prints the largest sums.
@@ -170,7 +179,7 @@ impl Tally {
                 let step = match step {
                     Step::Element => "[]".to_owned(),
                     Step::Key(ty) => format!("[{ty}]"),
-                    Step::Text => format!(".{}", quoted(&self.text).trim_matches(QUOTE)),
+                    Step::Text => format!(".{}", label(&self.text)),
                 };
                 self.paths.push(Path { parent, step, ..Path::default() });
             }

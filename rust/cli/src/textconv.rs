@@ -2,21 +2,31 @@
 
 use std::io::{self, Write};
 
-use variant_codec::error::quoted;
 use variant_codec::value::OwnedElementType;
 use variant_codec::{Object, Value};
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Outcome, in_words};
 use crate::input::{self, Input};
 use crate::json::{Notation, write};
 use crate::output::Output;
 
-/// Prints each value behind its path. What is damaged, or another format, is a line as well: git needs a text in any case.
-pub fn textconv(input: Outcome<Input>, out: &mut Output) -> Outcome<()> {
+/// Longer paths are cut. Otherwise, each of many values would repeat a long key.
+const LONGEST_PATH: usize = 1024;
+/// The start of a longer path that is printed.
+const START: usize = 256;
+
+/// Prints each value behind its path. What is damaged, or another format, is a line as well: git needs a text in any case. `name` is
+/// that of the file.
+pub fn textconv(name: &str, input: Outcome<Input>, out: &mut Output) -> Outcome<()> {
     let out = out.bytes();
     let written = input.and_then(|input| lines(&input, out));
     match written {
-        Err(Failure::Data(damage)) => writeln!(out, "{damage}").map_err(Failure::output)?,
+        Err(Failure::Data(damage)) => {
+            // git gives temporary files another name each time.
+            let name = format!("{name}: ");
+            let damage = damage.strip_prefix(&name).unwrap_or(&damage);
+            writeln!(out, "{damage}").map_err(Failure::output)?;
+        }
         written => written?,
     }
     Ok(())
@@ -30,7 +40,7 @@ fn lines(input: &Input, out: &mut dyn Write) -> Outcome<()> {
             Ok(value) => Lines { out, path: &mut path }.value(&value),
             Err(error) => {
                 let error = error.shifted(usize::try_from(offset).unwrap_or(usize::MAX));
-                writeln!(out, "{path}: damaged: {error}")
+                writeln!(out, "{path}: damaged: {}", in_words(error))
             }
         };
         written.map_err(Failure::output)
@@ -56,15 +66,16 @@ impl Lines<'_> {
                 self.declared("Dictionary", &[&dictionary.key, &dictionary.value])?;
                 dictionary.iter().try_for_each(|(key, value)| match key {
                     Value::String(text) => self.at(&format!(".{}", text_key(text)), value),
-                    Value::StringName(text) => self.at(&format!("[&{}]", quoted(text)), value),
+                    Value::StringName(text) => self.at(&format!("{{&{text:?}}}"), value),
                     key => {
+                        // An element of an Array is in square brackets.
                         let key = json(key)?;
-                        self.at(&format!("[{key}]"), value)
+                        self.at(&format!("{{{key}}}"), value)
                     }
                 })
             }
             Value::Object(Object::Full { class, properties }) => {
-                writeln!(self.out, "{}: {}", self.path, quoted(class))?;
+                writeln!(self.out, "{}: {class:?}", self.path)?;
                 properties
                     .iter()
                     .try_for_each(|(name, value)| self.at(&format!(".{}", text_key(name)), value))
@@ -79,6 +90,10 @@ impl Lines<'_> {
     /// The value behind this step.
     fn at(&mut self, step: &str, value: &Value) -> io::Result<()> {
         let before = self.path.len();
+        if before + step.len() > LONGEST_PATH {
+            let short = cut(&format!("{}{step}", self.path));
+            return Lines { out: self.out, path: &mut { short } }.value(value);
+        }
         self.path.push_str(step);
         self.value(value)?;
         self.path.truncate(before);
@@ -99,8 +114,16 @@ fn name(ty: &OwnedElementType) -> String {
     match ty {
         OwnedElementType::Untyped => "Variant".to_owned(),
         OwnedElementType::Builtin(ty) => ty.name().to_owned(),
-        OwnedElementType::Class(name) | OwnedElementType::Script(name) => quoted(name),
+        OwnedElementType::Class(name) => format!("{name:?}"),
+        OwnedElementType::Script(path) => format!("script {path:?}"),
     }
+}
+
+/// A long path: its start, and a hash that differs if the rest does.
+fn cut(path: &str) -> String {
+    let hash = Value::from(path).fingerprint().unwrap_or_default();
+    let start = path.get(..path.floor_char_boundary(START)).unwrap_or_default();
+    format!("{start}…#{hash:016x}")
 }
 
 /// A key as in paths: as it is if it is a name, else as JSON.

@@ -32,6 +32,8 @@ fn what_is_no_file_is_refused() {
             assert_eq!(run(name), (Some(3), message));
         }
         assert_eq!(run("none").0, Some(3));
+        // The name of a file writes no title to the terminal.
+        assert_eq!(run("\u{1b}]0;title\u{7}\u{202e}").1.find(['\u{1b}', '\u{7}', '\u{202e}']), None);
         assert_eq!(run("empty"), (Some(0), String::new()), "{command}: no records");
     }
 }
@@ -50,17 +52,50 @@ fn output_that_cannot_be_written_is_reported() {
     assert_eq!(again, (Some(3), "error: many.dat: exists already; --force replaces it".to_owned()));
     assert_eq!(fs::read(folder.join("many.dat")).expect("there"), written);
 
-    for command in ["show", "json", "textconv", "fingerprint"] {
-        // A reader who needs no more, such as `head`, is no error.
-        let mut closed =
-            gdvar(&[command, "many.dat"], folder).stdout(Stdio::piped()).spawn().expect("gdvar runs");
+    fs::write(folder.join("empty.dat"), "").expect("written");
+    let commands: [&[&str]; 8] = [
+        &["show", "many.dat"],
+        &["json", "many.dat"],
+        &["textconv", "many.dat"],
+        &["fingerprint", "many.dat"],
+        &["completions", "bash"],
+        &["completions", "fish"],
+        &["man"],
+        &["diff", "many.dat", "empty.dat"],
+    ];
+    for command in commands {
+        // A reader who needs no more, such as `head`, is no error. It does not make files equal.
+        let expected = if command.first() == Some(&"diff") { 1 } else { 0 };
+        let mut closed = gdvar(command, folder).stdout(Stdio::piped()).spawn().expect("gdvar runs");
         drop(closed.stdout.take());
-        assert_eq!(closed.wait().expect("it ends").code(), Some(0), "{command}");
+        assert_eq!(closed.wait().expect("it ends").code(), Some(expected), "{command:?}");
         if let Ok(full) = File::options().write(true).open("/dev/full") {
-            let output = gdvar(&[command, "many.dat"], folder).stdout(full).output().expect("gdvar runs");
+            let output = gdvar(command, folder).stdout(full).output().expect("gdvar runs");
             let (code, message) = said(&output);
-            assert_eq!(code, Some(3), "{command}");
-            assert!(message.starts_with("error: standard output: "), "{command}: {message}");
+            assert_eq!(code, Some(3), "{command:?}");
+            assert!(message.starts_with("error: standard output: "), "{command:?}: {message}");
         }
+    }
+}
+
+#[test]
+fn names_that_mean_something_else_are_no_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    fs::write(folder.join("one.dat"), "[1]").expect("written");
+    let run = |arguments: &[&str]| {
+        said(&gdvar(arguments, folder).stdin(Stdio::null()).output().expect("gdvar runs"))
+    };
+    for arguments in [&["diff", "-", "-"][..], &["check", "-", "-"], &["patch", "-", "-"]] {
+        let message = "error: - is standard input, which can be only one of the files";
+        assert_eq!(run(arguments), (Some(2), message.to_owned()), "{arguments:?}");
+    }
+    assert_eq!(run(&["from-json", "one.dat", "--output", "-"]).0, Some(0));
+    assert_eq!(run(&["from-json", "one.dat", "--output", "new/"]).0, Some(3));
+    assert!(!folder.join("-").exists() && !folder.join("new").exists());
+    // A file of the system has no size.
+    if Path::new("/proc/version").exists() {
+        let (code, message) = run(&["check", "/proc/version"]);
+        assert_eq!(code, Some(1), "{message}");
     }
 }

@@ -1,10 +1,13 @@
 //! `repair` loses nothing that is still whole.
 
+mod support;
+
 use std::fs;
 use std::ops::Range;
 use std::process::Command;
 
 use fastrand::Rng;
+use support::{Folder, batch, encoded};
 use variant_codec::{Limits, Value, frames};
 
 fn record(random: &mut Rng, levels: u8) -> Value {
@@ -72,9 +75,19 @@ fn what_is_whole_is_kept() {
         let taken = framed.iter().find(|place| place.end > gone.start).map_or(0, |place| place.end + missing);
         fs::write(&damaged, &batch).expect("written");
         let mut command = Command::new(env!("CARGO_BIN_EXE_gdvar"));
-        command.arg("repair").arg(&damaged).args(["--as", "records", "--force", "--output"]).arg(&repaired);
+        command
+            .arg("repair")
+            .arg(&damaged)
+            .args(["--as", "records", "--godot4", "--force", "--output"])
+            .arg(&repaired);
         let output = command.output().expect("gdvar runs");
-        assert!(output.status.success(), "{seed}: {}", String::from_utf8_lossy(&output.stderr));
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(said.contains("no record is whole"), "{seed}: {said}");
+            let is_hit = |place: &Range<usize>| place.end > gone.start && place.start < gone.end.max(taken);
+            assert!(framed.iter().all(is_hit), "{seed}: {said}");
+            continue;
+        }
         let written = fs::read(&repaired).expect("a file");
         let (records, torn) = frames::records(&written, &limits);
         assert_eq!(torn, None, "{seed}");
@@ -86,4 +99,86 @@ fn what_is_whole_is_kept() {
             }
         }
     }
+}
+
+/// The records that `repair` writes of these bytes, and what it says.
+fn repaired(bytes: &[u8]) -> (Vec<Vec<u8>>, String) {
+    let folder = Folder::new();
+    folder.write("damaged.dat", bytes);
+    let arguments = ["repair", "damaged.dat", "--as", "records", "--godot4", "--output", "repaired.dat"];
+    let said = String::from_utf8(folder.gdvar(&arguments).good()).expect("UTF-8");
+    let written = folder.read("repaired.dat");
+    let (records, torn) = frames::records(&written, &Limits::for_save_files());
+    assert_eq!(torn, None);
+    (records.into_iter().map(|record| written[record].to_vec()).collect(), said)
+}
+
+#[test]
+fn intact_lengths_lead_to_whole_records() {
+    for seed in 0..300 {
+        let mut random = Rng::with_seed(seed);
+        let values: Vec<Vec<u8>> =
+            (0..random.usize(2..30)).map(|_| encoded(record(&mut random, 2))).collect();
+        let mut damaged = values.clone();
+        let mut is_damaged: Vec<bool> = values.iter().map(|_| random.u8(..3) == 0).collect();
+        // Something is left to repair.
+        is_damaged[random.usize(..values.len())] = false;
+        for (value, _) in damaged.iter_mut().zip(&is_damaged).filter(|(_, is_damaged)| **is_damaged) {
+            let at = if random.bool() { random.usize(..4) } else { random.usize(..value.len()) };
+            value[at] ^= random.u8(1..);
+        }
+        let mut bytes = batch(&damaged);
+        if random.bool() {
+            // A torn tail.
+            bytes.extend(&batch(&[encoded("the last record")])[..17]);
+        }
+        let (found, _) = repaired(&bytes);
+        let mut found = found.iter();
+        for (index, (value, is_damaged)) in values.iter().zip(is_damaged).enumerate() {
+            assert!(is_damaged || found.any(|record| record == value), "{seed}: record {index} is lost");
+        }
+    }
+}
+
+#[test]
+fn damage_that_looks_like_records_hides_none() {
+    // Each int looks like the length of a record that takes most of the rest.
+    for (ints, records) in [(600, 20), (600, 200), (300, 1000)] {
+        let mut bytes = batch(&[encoded(Value::from_iter(vec![1400; ints]))]);
+        bytes.drain(40..44);
+        let record = encoded(Value::from_iter([("name", "Ada")]));
+        let others = batch(&vec![record; records]);
+        bytes.extend(others);
+        assert_eq!(repaired(&bytes).0.len(), records);
+    }
+}
+
+#[test]
+fn zeros_are_no_records() {
+    let record = encoded(Value::from_iter([("name", "Ada"), ("class", "Mage")]));
+    for zeros in [4, 8, 12, 512] {
+        let bytes = [batch([&record]), vec![0; zeros], batch([&record])].concat();
+        let (found, said) = repaired(&bytes);
+        assert_eq!(found, [record.clone(), record.clone()]);
+        assert!(said.starts_with(&format!("lost: {zeros} bytes at byte {}\n", record.len() + 4)), "{said}");
+    }
+}
+
+#[test]
+fn a_length_that_lacks_bytes_is_found() {
+    let record = encoded(Value::from_iter([("name", "Ada"), ("class", "Mage")]));
+    for missing in 1..=4 {
+        let mut bytes = batch(&vec![record.clone(); 3]);
+        bytes.drain(record.len() + 4..record.len() + 4 + missing);
+        assert_eq!(repaired(&bytes).0, vec![record.clone(); 3], "{missing} bytes are missing");
+    }
+}
+
+#[test]
+fn nothing_is_written_of_nothing() {
+    let folder = Folder::new();
+    folder.write("damaged.dat", [5, 0, 0, 0, 255, 255, 255, 255]);
+    let printed = folder.gdvar(&["repair", "damaged.dat", "--as", "records", "--output", "repaired.dat"]);
+    assert_eq!(printed.code, Some(1));
+    assert!(!folder.path("repaired.dat").exists());
 }

@@ -30,10 +30,7 @@ fn batch(records: &[Vec<u8>]) -> Vec<u8> {
 fn json_loses_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
     let limits = Limits { allow_objects: true, ..Limits::for_save_files() };
-    let is_canonical = |bytes: &Vec<u8>| {
-        let value = Value::decode(bytes, &limits);
-        value.and_then(|value| value.encode()).is_ok_and(|encoded| encoded == *bytes)
-    };
+    let is_canonical = |bytes: &Vec<u8>| Value::decode(bytes, &limits).is_ok();
     let mut records: Vec<Vec<u8>> = inputs().into_iter().filter(is_canonical).collect();
     assert!(records.len() > 400, "only {} vectors are canonical", records.len());
     // As deep as a value may be.
@@ -53,6 +50,8 @@ fn json_loses_nothing() {
         assert!(written.status.success(), "{}", String::from_utf8_lossy(&written.stderr));
         assert!(fs::read(folder.path().join("back.dat")).expect("written") == batch(&records));
     }
+    let converted = gdvar(&["convert", "save.dat"], folder.path());
+    assert!(converted.status.success() && converted.stdout == batch(&records));
 }
 
 #[test]

@@ -98,6 +98,11 @@ impl<O: Output, D: Dialect> Encoder<O, D> {
         }
     }
 
+    /// Writes components in this width from now on: see [`EncodeOptions::precision`].
+    pub fn set_precision(&mut self, precision: Precision) {
+        self.options.precision = precision;
+    }
+
     /// The output so far.
     pub fn output(&self) -> &O {
         &self.out

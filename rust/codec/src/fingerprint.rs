@@ -49,6 +49,11 @@ impl Fingerprint {
         Self { encoder: Encoder::new(Buffer::new(Vec::new()), options) }
     }
 
+    /// Hashes components in this width from now on.
+    pub fn set_precision(&mut self, precision: Precision) {
+        self.encoder.set_precision(precision);
+    }
+
     /// The fingerprint of what has been written.
     pub fn finish(&self) -> u64 {
         xxh3_64(self.encoder.output().written())

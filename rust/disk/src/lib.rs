@@ -150,6 +150,19 @@ pub fn replace(place: &Path, parts: &[Vec<u8>]) -> Result<(), Failure> {
     replace_if(place, |_| Ok(()), parts)
 }
 
+/// Creates a file with these parts, in order, like [`replace`]. If several programs create it at the same time, one
+/// succeeds, unless the file system cannot tell them apart.
+///
+/// # Errors
+/// [`Failure::System`] with [`io::ErrorKind::AlreadyExists`] if there is such a file; otherwise as [`replace`].
+pub fn create(place: &Path, parts: &[Vec<u8>]) -> Result<(), Failure> {
+    let is_new = |old: Option<&Metadata>| match old {
+        None => Ok(()),
+        Some(_) => Err(io::Error::from(io::ErrorKind::AlreadyExists).into()),
+    };
+    replace_now(place, is_new, parts, false)
+}
+
 /// The identity, length and modification time of a file before it is read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stamp {

@@ -3,12 +3,12 @@
 //! `cargo xtask platforms` runs these on each platform. `EMULATOR` names the program that runs this one there.
 
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use tempfile::TempDir;
-use variant_disk::{Failure, Stamp, append, open, replace, replace_read, resolved};
+use variant_disk::{Failure, Stamp, append, create, open, replace, replace_read, resolved};
 
 fn folder() -> Result<TempDir> {
     Ok(tempfile::tempdir()?)
@@ -44,6 +44,29 @@ fn a_file_is_made_and_replaced_whole() -> Result<()> {
     replace(&place, &[])?;
     assert_eq!(read(&place)?, b"");
     assert_eq!(names(folder.path())?, ["save.dat"]);
+    Ok(())
+}
+
+#[test]
+fn only_one_creates_a_file() -> Result<()> {
+    for round in 0..50 {
+        let folder = folder()?;
+        let place = &resolved(folder.path().join("save.dat"))?;
+        let create_it = |number: u8| create(place, &[vec![number; 1000]]);
+        let made: Vec<_> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..4).map(|number| scope.spawn(move || create_it(number))).collect();
+            threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+        });
+        let winner = made.iter().position(Result::is_ok);
+        let winner = winner.ok_or_else(|| anyhow::anyhow!("round {round}: {made:?}"))?;
+        for (number, made) in made.iter().enumerate() {
+            let is_refused =
+                matches!(made, Err(Failure::System(error)) if error.kind() == io::ErrorKind::AlreadyExists);
+            ensure!(is_refused != (number == winner), "{made:?}");
+        }
+        ensure!(read(place)? == vec![winner as u8; 1000]);
+        ensure!(names(folder.path())? == ["save.dat"]);
+    }
     Ok(())
 }
 

@@ -9,18 +9,22 @@ use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::ops::Range;
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Mutex, mpsc};
+use std::thread;
 
 use clap::{Args, ValueEnum};
 use variant_codec::frames::{self, Foreign, Index, ReadAt};
 use variant_codec::godot3::Loss;
-use variant_codec::stream::{Decoder, Encoder, Source as _};
+use variant_codec::stream::{Decoder, Encoder};
 use variant_codec::{EncodeOptions, Error, ErrorKind, Limits, Strictness, Value, quick_check};
 
+use crate::STACK;
 use crate::failure::{Failure, Outcome};
+use crate::output::printable;
 use batch::{BATCH, Batch};
 pub use place::Place;
 use progress::Progress;
+use wrapped::Decompressed;
 pub use wrapped::{Key, compress, encrypt};
 
 /// The contents of a file.
@@ -41,15 +45,34 @@ pub struct Format {
     /// The pass of a file that FileAccess.open_encrypted_with_pass has written
     #[arg(long, env = "GDVAR_PASS", hide_env_values = true)]
     pub pass: Option<String>,
-    /// The key of a file that FileAccess.open_encrypted has written: 32 bytes in hexadecimal
-    #[arg(long, value_name = "HEX", conflicts_with = "pass")]
+    /// The key of a file that FileAccess.open_encrypted has written: 32 bytes in hexadecimal. A pass is then not used
+    #[arg(long, value_name = "HEX")]
     pub key: Option<String>,
     /// The file is in Godot 3's format, instead of recognising it
     #[arg(long)]
     pub godot3: bool,
-    /// Read objects of Godot 3 as Dictionaries, and replace its characters that are none
+    /// The file is in Godot 4's format, instead of recognising it: damage may look like Godot 3's
+    #[arg(long, conflicts_with = "godot3")]
+    pub godot4: bool,
+    /// Accept losses between the formats of Godot 3 and 4: read objects of Godot 3 as Dictionaries, and replace its characters that are
+    /// none. With `convert --to-godot3`, replace types that Godot 3 lacks by the nearest, and round numbers to 32 bits
     #[arg(long)]
     pub lossy: bool,
+    /// What to do with a compressed file that is damaged.
+    #[arg(skip)]
+    pub damage: Damage,
+}
+
+/// What to do with a compressed file that is damaged.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub enum Damage {
+    /// Report it.
+    #[default]
+    Refused,
+    /// Use what is before it. [`Input::damage`] reports it.
+    Cut,
+    /// Fill it with zeros. [`Input::damage`] reports it.
+    Filled,
 }
 
 impl Format {
@@ -75,10 +98,9 @@ pub struct Input {
     pub godot3: Option<Loss>,
     /// Whether [`Input::each`] shows its progress.
     pub shows_progress: bool,
+    /// What is wrong with the compressed file that the contents were in.
+    pub damage: Option<String>,
 }
-
-/// A file may be in hexadecimal, encrypted, and compressed before that.
-const LAYERS: u32 = 4;
 
 /// Bytes that have been read.
 struct Held(Vec<u8>);
@@ -98,25 +120,42 @@ pub fn limits() -> Limits {
     Limits { allow_objects: true, ..Limits::for_save_files() }
 }
 
+/// The name of a file in messages.
+pub fn name_of(path: &Path) -> String {
+    if path == Path::new("-") {
+        return "standard input".to_owned();
+    }
+    // A file may have any name, but must not write to the terminal with it.
+    printable(&path.display().to_string())
+}
+
 /// Reads a file, or standard input for `-`, as a whole.
 pub fn read(path: &Path) -> Outcome<(String, Vec<u8>)> {
+    let name = name_of(path);
     if path == Path::new("-") {
         let mut bytes = Vec::new();
         io::stdin()
             .lock()
             .read_to_end(&mut bytes)
             .map_err(|error| Failure::file("standard input", &error))?;
-        return Ok(("standard input".to_owned(), bytes));
+        return Ok((name, bytes));
     }
-    let name = path.display().to_string();
     regular(path)?;
     let bytes = fs::read(path).map_err(|error| Failure::file(&name, &error))?;
     Ok((name, bytes))
 }
 
+/// Refuses standard input as two files: it is read once.
+pub fn refuse_stdin_twice<'p>(files: impl IntoIterator<Item = &'p Path>) -> Outcome<()> {
+    if files.into_iter().filter(|file| *file == Path::new("-")).count() > 1 {
+        return Err(Failure::Arguments("- is standard input, which can be only one of the files".to_owned()));
+    }
+    Ok(())
+}
+
 /// Refuses folders, pipes and devices: some have no end.
 fn regular(path: &Path) -> Outcome<()> {
-    let name = path.display();
+    let name = name_of(path);
     let kind = fs::metadata(path).map_err(|error| Failure::file(&name, &error))?.file_type();
     match kind {
         kind if kind.is_file() => Ok(()),
@@ -133,8 +172,14 @@ impl Input {
             (name, Box::new(Held(bytes)))
         } else {
             regular(path)?;
-            let name = path.display().to_string();
+            let name = name_of(path);
             let file = File::open(path).map_err(|error| Failure::file(&name, &error))?;
+            let size = file.metadata().map_err(|error| Failure::file(&name, &error))?.len();
+            if size == 0 {
+                // It may be one of those that the system makes when they are read.
+                let (name, bytes) = read(path)?;
+                return Self::of(name, Box::new(Held(bytes)), format);
+            }
             (name, Box::new(Mutex::new(file)))
         };
         Self::of(name, source, format)
@@ -153,26 +198,47 @@ impl Input {
             has_records: format.holds == Some(Holds::Records),
             godot3: None,
             shows_progress: false,
+            damage: None,
         };
-        let mut input = input.recognised(format, key.as_ref(), LAYERS)?;
-        if format.godot3 || input.is_of_godot3(format.holds)? {
+        let mut input = input.recognised(format, key.as_ref(), &mut Vec::new())?;
+        if format.godot3 || !format.godot4 && input.is_of_godot3(format.holds)? {
             input.godot3 = Some(if format.lossy { Loss::Accepted } else { Loss::Refused });
         }
         Ok(input)
     }
 
-    /// Recognises the contents. A compressed file could contain itself, so that only `layers` of them are removed.
-    fn recognised(self, format: &Format, key: Option<&wrapped::Key>, layers: u32) -> Outcome<Self> {
+    /// Recognises the contents. The file may be in hexadecimal, encrypted, and compressed before that, each once: a file that is compressed
+    /// several times could fill all memory, or contain itself.
+    fn recognised(
+        mut self,
+        format: &Format,
+        key: Option<&wrapped::Key>,
+        layers: &mut Vec<Foreign>,
+    ) -> Outcome<Self> {
         let found = frames::foreign(&*self.source, &limits()).map_err(|error| of_file(&self.name, &error))?;
-        let damaged = |error: String| Failure::Data(format!("{}: {error}", self.name));
-        if layers == 0 {
-            return Err(damaged(format!("compressed, encrypted or hexadecimal more than {LAYERS} times")));
+        let name = self.name.clone();
+        let damaged = |error: String| Failure::Data(format!("{name}: {error}"));
+        if let Some(layer) = found.filter(|layer| layers.contains(layer)) {
+            return Err(damaged(format!(
+                "{}, and so are its contents; a file is unwrapped only once",
+                in_words(layer)
+            )));
         }
+        layers.extend(found);
         let unwrapped = match found {
             Some(Foreign::Text) => {
                 from_hex(&self.raw()?).ok_or_else(|| damaged("text, not encoded values".to_owned()))?
             }
-            Some(Foreign::Compressed) => wrapped::decompress(&self.raw()?).map_err(damaged)?,
+            Some(Foreign::Compressed) => {
+                let fills = format.damage == Damage::Filled;
+                let Decompressed { contents, damage } =
+                    wrapped::decompress(&self.raw()?, fills).map_err(damaged)?;
+                match damage {
+                    Some(error) if format.damage == Damage::Refused => return Err(damaged(error)),
+                    damage => self.damage = damage,
+                }
+                contents
+            }
             Some(Foreign::Encrypted) => match key {
                 Some(key) => wrapped::decrypt(&self.raw()?, key).map_err(damaged)?,
                 None => {
@@ -185,40 +251,44 @@ impl Input {
             Some(Foreign::Json) if format.holds.is_none() => {
                 return Err(damaged("JSON, which `gdvar from-json` encodes".to_owned()));
             }
-            None | Some(Foreign::OneValue) if format.holds.is_none() => {
-                return Ok(Self { has_records: found.is_none(), ..self });
+            None | Some(Foreign::OneValue | Foreign::Godot3) if format.holds.is_none() => {
+                return Ok(Self { has_records: found != Some(Foreign::OneValue), ..self });
             }
             Some(foreign) if format.holds.is_none() => return Err(damaged(foreign.to_string())),
             _ => return Ok(self),
         };
-        Self { source: Box::new(Held(unwrapped)), ..self }.recognised(format, key, layers - 1)
+        Self { source: Box::new(Held(unwrapped)), ..self }.recognised(format, key, layers)
     }
 
-    /// Whether the first values are all of Godot 3, and not all of Godot 4. If these seem to be no records, the whole file may be a value.
+    /// Whether only Godot 3 can read some values, and only Godot 4 none. Many values are the same in both formats. If these seem to be no
+    /// records, the whole file may be a value.
     fn is_of_godot3(&mut self, holds: Option<Holds>) -> Outcome<bool> {
-        /// More are not read to find out.
-        const RECORDS: u64 = 16;
+        /// So many values that only Godot 3 can read are enough.
+        const ENOUGH: u64 = 16;
         const BYTES: u64 = 64 << 20;
 
         let limits = limits();
         let is_godot4 =
             |bytes: &[u8]| quick_check(bytes, &limits).is_some() || Value::decode(bytes, &limits).is_ok();
         let is_godot3 = |bytes: &[u8]| to_godot4(bytes, &limits, Loss::Accepted).is_ok();
-        let size = self.source.size().map_err(|error| Failure::file(&self.name, &error))?;
+        let size = self.size()?;
         if size > BYTES {
             return Ok(false);
         }
         if self.has_records {
-            let (mut all_godot4, mut all_godot3, mut count) = (true, true, 0);
+            let (mut only_godot3, mut only_godot4, mut count) = (0, 0, 0);
             // Errors are reported when the records are used.
-            let read = self.each(0..RECORDS, |_, _, bytes| {
+            let read = self.each(0..u64::MAX, |_, _, bytes| {
                 count += 1;
-                all_godot4 = all_godot4 && is_godot4(bytes);
-                all_godot3 = all_godot3 && is_godot3(bytes);
-                Ok(())
+                match (is_godot3(bytes), is_godot4(bytes)) {
+                    (true, false) => only_godot3 += 1,
+                    (false, true) => only_godot4 += 1,
+                    _ => {}
+                }
+                if only_godot4 > 0 || only_godot3 == ENOUGH { Err(Failure::Closed) } else { Ok(()) }
             });
-            if read.is_ok() || count > 1 || holds.is_some() {
-                return Ok(all_godot3 && !all_godot4);
+            if matches!(read, Ok(()) | Err(Failure::Closed)) || count > 1 || holds.is_some() {
+                return Ok(only_godot3 > 0 && only_godot4 == 0);
             }
         }
         let whole = self.raw()?;
@@ -234,7 +304,7 @@ impl Input {
         records: Range<u64>,
         mut each: impl FnMut(u64, u64, &[u8]) -> Outcome<()>,
     ) -> Outcome<()> {
-        let size = self.source.size().map_err(|error| Failure::file(&self.name, &error))?;
+        let size = self.size()?;
         let progress = self.shows_progress.then(|| Progress::of(size));
         let mut each = |index, offset, bytes: &[u8]| {
             if let Some(progress) = &progress {
@@ -263,6 +333,69 @@ impl Input {
         }
     }
 
+    /// Calls `each` with the index of each value and its bytes in this file and in another one, until it returns false.
+    pub fn each_beside(
+        &self,
+        other: &Self,
+        mut each: impl FnMut(u64, Option<&[u8]>, Option<&[u8]>) -> Outcome<bool>,
+    ) -> Outcome<()> {
+        /// Groups of values that wait, and bytes in a group.
+        const WAITING: usize = 2;
+        const GROUP: usize = 64 << 10;
+
+        thread::scope(|scope| {
+            let (sender, receiver) = mpsc::sync_channel(WAITING);
+            let send_all = move || {
+                let (mut group, mut bytes) = (Vec::new(), 0);
+                let read = other.each(0..u64::MAX, |_, _, value| {
+                    group.push(value.to_vec());
+                    bytes += value.len();
+                    if bytes < GROUP && group.len() < GROUP / 64 {
+                        return Ok(());
+                    }
+                    bytes = 0;
+                    sender.send(Ok(std::mem::take(&mut group))).map_err(|_| Failure::Closed)
+                });
+                // If no more is compared, nobody receives these.
+                let _ = sender.send(Ok(group));
+                if let Err(failure) = read {
+                    let _ = sender.send(Err(failure));
+                }
+            };
+            let reader = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, send_all);
+            reader.map_err(|error| Failure::file("cannot start a thread", &error))?;
+            let mut group = Vec::new().into_iter();
+            let mut next_of_other = || -> Outcome<Option<Vec<u8>>> {
+                loop {
+                    if let Some(value) = group.next() {
+                        return Ok(Some(value));
+                    }
+                    let Ok(received) = receiver.recv() else { return Ok(None) };
+                    group = received?.into_iter();
+                }
+            };
+            let mut count = 0;
+            let mut is_done = false;
+            let read = self.each(0..u64::MAX, |index, _, value| {
+                let beside = next_of_other()?;
+                count = index + 1;
+                is_done = !each(index, Some(value), beside.as_deref())?;
+                if is_done { Err(Failure::Closed) } else { Ok(()) }
+            });
+            match read {
+                Err(Failure::Closed) if is_done => return Ok(()),
+                read => read?,
+            }
+            while let Some(value) = next_of_other()? {
+                if !each(count, None, Some(&value))? {
+                    break;
+                }
+                count += 1;
+            }
+            Ok(())
+        })
+    }
+
     /// Calls `work` with each value on all cores, in groups of values that follow each other, and `take` with the results of
     /// the groups, in order.
     pub fn each_in_parallel<T: Default + Send>(
@@ -289,6 +422,11 @@ impl Input {
         take_groups(batch.take_groups(&work)).and(read)
     }
 
+    /// The number of bytes that [`Input::raw`] returns.
+    pub fn size(&self) -> Outcome<u64> {
+        self.source.size().map_err(|error| Failure::file(&self.name, &error))
+    }
+
     /// All bytes of the file, without what is around its contents.
     pub fn raw(&self) -> Outcome<Vec<u8>> {
         let read = || {
@@ -312,18 +450,32 @@ impl Input {
 
 /// The bytes that hexadecimal text spells, as it is copied from a debugger or a log; `None` for other text.
 fn from_hex(text: &[u8]) -> Option<Vec<u8>> {
-    let digits = text.iter().filter(|byte| !byte.is_ascii_whitespace());
-    let digits: Vec<u8> =
-        digits.map(|byte| char::from(*byte).to_digit(16).map(|digit| digit as u8)).collect::<Option<_>>()?;
+    let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
+    let mut digits = Vec::new();
+    for word in text.split(|byte| byte.is_ascii_whitespace() || *byte == b',') {
+        let word = word.strip_prefix(b"0x").unwrap_or(word);
+        let found = word.iter().map(|byte| char::from(*byte).to_digit(16).map(|digit| digit as u8));
+        digits.extend(found.collect::<Option<Vec<_>>>()?);
+    }
     let (pairs, rest) = digits.as_chunks::<2>();
-    rest.is_empty().then(|| pairs.iter().map(|[high, low]| high << 4 | low).collect())
+    let is_whole = rest.is_empty() && !pairs.is_empty();
+    is_whole.then(|| pairs.iter().map(|[high, low]| high << 4 | low).collect())
+}
+
+fn in_words(layer: Foreign) -> &'static str {
+    match layer {
+        Foreign::Compressed => "compressed",
+        Foreign::Encrypted => "encrypted",
+        _ => "hexadecimal",
+    }
 }
 
 /// A value of Godot 3, encoded for Godot 4.
 fn to_godot4(bytes: &[u8], limits: &Limits, loss: Loss) -> Result<Vec<u8>, Error> {
     let mut encoder = Encoder::new(Vec::new(), EncodeOptions::default());
     let mut decoder = Decoder::of_godot3(bytes, Strictness::Strict, limits, loss);
-    decoder.write_into(&mut encoder)?;
+    // The value fills its bytes.
+    decoder.decode_only(&mut encoder)?;
     Ok(encoder.into_output())
 }
 

@@ -41,7 +41,13 @@ impl<'p> Place<'p> {
     ) -> Outcome<()> {
         let limits = limits();
         self.each_value(input, |index, offset, bytes| {
-            let place = View::within(bytes, &limits).and_then(|view| view.at(&self.steps));
+            let place = View::within(bytes, &limits).and_then(|view| {
+                // Of a whole value, all bytes are read.
+                if self.steps.is_empty() {
+                    view.check_end()?;
+                }
+                view.at(&self.steps)
+            });
             let view =
                 place.map_err(|error| Failure::data_at(&input.name_of(index), error, bytes, offset))?;
             each(index, offset, view)

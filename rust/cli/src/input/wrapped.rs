@@ -24,6 +24,7 @@ use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 const COMPRESSED: &[u8; 4] = b"GCPF";
 const ENCRYPTED: &[u8; 4] = b"GDEC";
 const ZSTD: u32 = 2;
+const GZIP: u32 = 3;
 /// The size of blocks that the engine writes.
 const BLOCK: usize = 4096;
 /// FastLZ compresses no fewer bytes than this: the engine appends zeros.
@@ -72,10 +73,22 @@ impl<'b> Fields<'b> {
 }
 
 /// The contents of a compressed file.
+#[derive(Debug)]
+pub struct Decompressed {
+    /// Zeros instead of damaged blocks. They end with the last block that is whole.
+    pub contents: Vec<u8>,
+    /// What is wrong with the first damaged block.
+    pub damage: Option<String>,
+}
+
+/// The contents of a compressed file, up to the first damaged block; with `fills`, also what is behind it.
 ///
 /// # Errors
-/// Fails if the file is damaged or compressed in an unknown mode.
-pub fn decompress(file: &[u8]) -> Result<Vec<u8>, String> {
+/// Fails if the start of the file is damaged or it is compressed in an unknown mode.
+pub fn decompress(file: &[u8], fills: bool) -> Result<Decompressed, String> {
+    /// So many blocks are filled with zeros: 256 MiB.
+    const MOST_DAMAGED: usize = 1 << 16;
+
     let mut fields = Fields(file);
     fields.take(COMPRESSED.len())?;
     let (mode, block_size, size) = (fields.u32()?, fields.u32()? as usize, fields.u32()? as usize);
@@ -83,21 +96,40 @@ pub fn decompress(file: &[u8]) -> Result<Vec<u8>, String> {
     if !(1..=BLOCK).contains(&block_size) {
         return Err(format!("a block size of {block_size} bytes; the engine writes {BLOCK}"));
     }
+    if mode > GZIP {
+        return Err(format!("unknown compression mode {mode}"));
+    }
     let blocks = size / block_size + 1;
     let mut sizes = Fields(fields.take(blocks.saturating_mul(size_of::<u32>()))?);
-    let mut contents = Vec::new();
+    let (mut contents, mut damage) = (Vec::new(), None);
+    let (mut good, mut left) = (0, if fills { MOST_DAMAGED } else { 1 });
     for index in 0..blocks {
-        let block = fields.take(sizes.u32()? as usize)?;
-        let expected = block_size.min(size - contents.len());
-        let start = contents.len();
-        decompress_block(mode, block, expected, &mut contents)
-            .map_err(|error| format!("block {index} of {blocks} is damaged: {error}"))?;
-        let found = contents.len() - start;
-        if found != expected {
-            return Err(format!("block {index} of {blocks} is damaged: {found} bytes instead of {expected}"));
+        let expected = block_size.min(size - index * block_size);
+        let start = index * block_size;
+        contents.resize(start, 0);
+        let block = sizes.u32().and_then(|size| fields.take(size as usize));
+        let is_cut_off = block.is_err();
+        let read = block.and_then(|block| {
+            decompress_block(mode, block, expected, &mut contents).map_err(|error| error.to_string())?;
+            match contents.len() - start {
+                found if found == expected => Ok(()),
+                found => Err(format!("{found} bytes instead of {expected}")),
+            }
+        });
+        match read {
+            Ok(()) => good = contents.len(),
+            Err(error) => {
+                contents.truncate(start);
+                left -= 1;
+                damage.get_or_insert_with(|| format!("block {index} of {blocks} is damaged: {error}"));
+            }
+        }
+        if is_cut_off || left == 0 {
+            break;
         }
     }
-    Ok(contents)
+    contents.truncate(good);
+    Ok(Decompressed { contents, damage })
 }
 
 /// Appends no more bytes than are expected.
@@ -115,7 +147,7 @@ fn decompress_block(mode: u32, block: &[u8], expected: usize, into: &mut Vec<u8>
         }
         1 => read(&mut ZlibDecoder::new(block)),
         ZSTD => read(&mut StreamingDecoder::new(block).map_err(io::Error::other)?),
-        3 => read(&mut GzDecoder::new(block)),
+        GZIP => read(&mut GzDecoder::new(block)),
         unknown => Err(io::Error::other(format!("unknown compression mode {unknown}"))),
     }
 }
@@ -178,6 +210,13 @@ pub fn encrypt(contents: &[u8], key: &Key) -> Result<Vec<u8>, String> {
 mod tests {
     use super::*;
 
+    fn whole(file: &[u8]) -> Result<Vec<u8>, String> {
+        match decompress(file, false)? {
+            Decompressed { contents, damage: None } => Ok(contents),
+            Decompressed { damage: Some(error), .. } => Err(error),
+        }
+    }
+
     /// What the engine has written.
     #[test]
     fn the_engines_files_are_read() {
@@ -193,15 +232,11 @@ mod tests {
             let read = |file: &[u8]| match label.split(' ').next() {
                 Some("pass") => decrypt(file, &pass),
                 Some("key") => decrypt(file, &key),
-                _ => decompress(file),
+                _ => whole(file),
             };
             let contents = read(&file).unwrap_or_else(|error| panic!("{label}: {error}"));
             assert_eq!(Md5::digest(&contents).as_slice(), md5, "{label}");
-            assert_eq!(
-                decompress(&compress(&contents).expect("compressed")),
-                Ok(contents.clone()),
-                "{label}"
-            );
+            assert_eq!(whole(&compress(&contents).expect("compressed")), Ok(contents.clone()), "{label}");
             assert_eq!(decrypt(&encrypt(&contents, &key).expect("encrypted"), &key), Ok(contents), "{label}");
             // The end of the last block of the cipher is not needed, and that of the file neither.
             for end in 0..file.len().saturating_sub(CIPHER_BLOCK) {

@@ -2,11 +2,16 @@
 
 mod writer;
 
+use std::fmt;
 use std::path::Path;
 
+use serde::Deserializer as _;
+use serde::de::{Error as _, SeqAccess, Visitor};
 use variant_codec::stream::Decoder;
-use variant_codec::{Limits, Result, Strictness, Value, frames, quick_check};
+use variant_codec::{Error, Limits, Result, Strictness, Value, frames};
 
+use crate::compare;
+use crate::exact;
 use crate::failure::{Failure, Outcome};
 use crate::input::{self, Input, Place};
 use crate::output::{self, Output, Target};
@@ -14,9 +19,7 @@ pub use writer::{Notation, write};
 
 /// Appends a value as JSON, if it is one that strict decoding accepts.
 pub fn append(bytes: &[u8], limits: &Limits, notation: Notation, out: &mut Vec<u8>) -> Result<()> {
-    if quick_check(bytes, limits) != Some(bytes.len()) {
-        Value::decode(bytes, limits)?;
-    }
+    exact::check(bytes, limits)?;
     write(|| Decoder::new(bytes, Strictness::Strict, limits), notation, out)
 }
 
@@ -44,7 +47,8 @@ pub fn json(input: &Input, lines: bool, notation: Notation, out: &mut Output) ->
         },
     )?;
     let end = match (is_list, is_empty) {
-        (true, true) => "[]\n",
+        // Not on one line, which would be one record without elements.
+        (true, true) => "[\n]\n",
         (true, false) => "\n]\n",
         (false, _) => "",
     };
@@ -55,12 +59,17 @@ pub fn json(input: &Input, lines: bool, notation: Notation, out: &mut Output) ->
 pub fn get(input: &Input, path: &str, notation: Notation, as_bytes: bool, out: &mut Output) -> Outcome<()> {
     let place = Place::of(input, path)?;
     let mut encoded = Vec::new();
+    let are_records = input.has_records && place.record.is_none();
     place.each(input, |index, _, view| {
         let failed = |error| Failure::data(&input.name_of(index), &error);
         // Elements of packed arrays have no bytes of their own.
         let value = view.value().map_err(failed)?;
         if as_bytes {
-            encoded.extend(value.encode().map_err(failed)?);
+            let bytes = compare::encoded(&view).map_err(failed)?;
+            if are_records {
+                return frames::try_append(&mut encoded, &bytes).map_err(failed);
+            }
+            encoded.extend_from_slice(&bytes);
             return Ok(());
         }
         let mut text = Vec::new();
@@ -71,42 +80,88 @@ pub fn get(input: &Input, path: &str, notation: Notation, as_bytes: bool, out: &
     if as_bytes { output::write(None, encoded, false, out) } else { Ok(()) }
 }
 
+/// How JSON is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum As {
+    /// One value.
+    Value,
+    /// A record of each value, such as each line. Of an array that starts with `[` on a line of its own, as `json` prints records, each
+    /// element.
+    Records,
+    /// A record of each element of the outermost array.
+    Elements,
+}
+
 /// Writes JSON as one value, or as records.
-pub fn from_json(file: &Path, records: bool, target: &Target, out: &mut Output) -> Outcome<()> {
+pub fn from_json(file: &Path, how: As, target: &Target, out: &mut Output) -> Outcome<()> {
     let (name, text) = input::read(file)?;
-    let contents = encode(&text, records).map_err(|error| Failure::Data(format!("{name}: {error}")))?;
+    let contents = encode(&text, how).map_err(|error| Failure::Data(format!("{name}: {error}")))?;
     target.write(contents, out)
 }
 
 /// Encodes JSON.
 ///
 /// # Errors
-/// Says what is not valid and where.
-pub fn encode(text: &[u8], records: bool) -> std::result::Result<Vec<u8>, String> {
+/// Says what is not valid and where. Refuses values that strict decoding refuses.
+pub fn encode(text: &[u8], how: As) -> std::result::Result<Vec<u8>, String> {
+    let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
     if depth(text) > MOST_LEVELS {
         return Err(format!("nested deeper than {MOST_LEVELS} levels, which no value is"));
     }
+    let limits = input::limits();
+    let encoded = |value: &Value| -> Result<Vec<u8>> {
+        let bytes = exact::encode(&mut &*value)?;
+        // Offsets in these bytes mean nothing to the reader.
+        exact::check(&bytes, &limits).map_err(Error::without_offset)?;
+        Ok(bytes)
+    };
     let mut json = serde_json::Deserializer::from_slice(text);
     json.disable_recursion_limit();
-    let values = json.into_iter().collect::<serde_json::Result<Vec<Value>>>();
-    let encoded = match (&values.map_err(|error| error.to_string())?[..], records) {
-        ([value], false) => value.encode(),
-        (values, false) => {
-            return Err(format!("{} values; --records writes each as a record", values.len()));
-        }
-        ([Value::Array(array)], true) => batch(array.iter()),
-        (values, true) => batch(values.iter()),
+    if how == As::Value {
+        let values = json.into_iter().collect::<serde_json::Result<Vec<Value>>>();
+        return match &values.map_err(|error| error.to_string())?[..] {
+            [value] => encoded(value).map_err(|error| error.to_string()),
+            values => Err(format!("{} values; --records writes each as a record", values.len())),
+        };
+    }
+    let (mut batch, mut count) = (Vec::new(), 0);
+    let mut append = |value: &Value| {
+        let appended = encoded(value).and_then(|bytes| frames::try_append(&mut batch, &bytes));
+        count += 1;
+        appended.map_err(|error| format!("record {}: {error}", count - 1))
     };
-    encoded.map_err(|error| error.to_string())
-}
-
-/// A save of these values.
-pub fn batch<'v>(values: impl Iterator<Item = &'v Value>) -> Result<Vec<u8>> {
-    let mut batch = Vec::new();
-    for value in values {
-        frames::try_append(&mut batch, &value.encode()?)?;
+    if how == As::Elements || opens_on_its_own_line(text) {
+        let read = json.deserialize_seq(Each(&mut append)).and_then(|()| json.end());
+        read.map_err(|error| error.to_string())?;
+    } else {
+        json.into_iter::<Value>().try_for_each(|value| append(&value.map_err(|error| error.to_string())?))?;
     }
     Ok(batch)
+}
+
+/// Whether only `[` is on the first line that is not empty.
+fn opens_on_its_own_line(text: &[u8]) -> bool {
+    let Some(rest) = text.trim_ascii_start().strip_prefix(b"[") else { return false };
+    let line = rest.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    line.len() < rest.len() && line.trim_ascii().is_empty()
+}
+
+/// Calls the function with each element of a list, of which only one is held.
+struct Each<F>(F);
+
+impl<'de, F: FnMut(&Value) -> std::result::Result<(), String>> Visitor<'de> for Each<F> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut elements: A) -> std::result::Result<(), A::Error> {
+        while let Some(value) = elements.next_element()? {
+            (self.0)(&value).map_err(A::Error::custom)?;
+        }
+        Ok(())
+    }
 }
 
 /// Levels of JSON for a value of 1024 levels: a typed Dictionary takes five.

@@ -24,11 +24,12 @@ pub enum Notation {
 /// Those of the source.
 pub fn write<S: Source>(source: impl Fn() -> S, notation: Notation, out: &mut Vec<u8>) -> Result<()> {
     let start = out.len();
-    let mut writer = Writer { out, notation, key: Key::None, dictionaries: 0, mixed: HashSet::new() };
+    let mut writer =
+        Writer { out, notation, key: Key::None, keys: 0, dictionaries: 0, mixed: HashSet::new() };
     let mut written = source().write_into(&mut writer);
     if written.is_ok() && !writer.mixed.is_empty() {
         writer.out.truncate(start);
-        writer.dictionaries = 0;
+        (writer.keys, writer.dictionaries) = (0, 0);
         written = source().write_into(&mut writer);
     }
     if written.is_err() {
@@ -42,6 +43,8 @@ struct Writer<'o> {
     notation: Notation,
     /// Whether the next value is a key of an untyped Dictionary, in the lossless notation.
     key: Key,
+    /// How many keys are around the next value.
+    keys: usize,
     /// How many Dictionaries have started.
     dictionaries: usize,
     /// Those that start with a String as key and have other keys, by number. They are known when the value has been written once.
@@ -394,18 +397,26 @@ impl Sink for Writer<'_> {
             (Form::Entries, _) => self.put("["),
         }
         map.key_start = self.out.len();
+        self.keys += 1;
         Ok(())
     }
 
     fn begin_value(&mut self, map: &mut Map) -> Result<()> {
+        self.keys -= 1;
         let key = self.out.get(map.key_start..).unwrap_or_default();
         if map.form == Form::Open {
             map.form = if key.starts_with(b"{\"Dictionary\":") { Form::Entries } else { Form::Object };
-        } else if map.form == Form::Object && !key.starts_with(b"\"") {
-            // JSON has no other keys than texts.
-            let key = String::from_utf8_lossy(key).into_owned();
-            self.out.truncate(map.key_start);
-            self.json(key)?;
+        } else if map.form == Form::Object && self.notation == Notation::Plain && !key.starts_with(b"\"") {
+            // JSON has no other keys than texts. Only the outermost of keys in keys is escaped: with each escape, its size may double.
+            let is_plain = !key.iter().any(|byte| matches!(byte, b'"' | b'\\'));
+            if is_plain {
+                self.out.insert(map.key_start, b'"');
+                self.put("\"");
+            } else if self.keys == 0 {
+                let key = String::from_utf8_lossy(key).into_owned();
+                self.out.truncate(map.key_start);
+                self.json(key)?;
+            }
         }
         self.put(if map.form == Form::Object { ":" } else { "," });
         Ok(())

@@ -17,6 +17,8 @@ use crate::wire;
 
 /// Bytes at the start of a file that show its format.
 const HEAD: usize = 64;
+/// So many whole records show that a file holds records.
+const FIRST: u32 = 4;
 /// Larger files are not tested for being one value: the test reads the whole file.
 const WHOLE: u64 = 64 << 20;
 /// Longer first records are not tested for being values of Godot 3.
@@ -93,8 +95,8 @@ fn foreign_at_head<S: ReadAt + ?Sized>(source: &S, head: &mut Vec<u8>) -> Result
 
 /// The format of a file that certainly holds something other than records. `None` for records, even damaged ones.
 ///
-/// Reads the first record only if it has at most 1 MiB, or its length may be the header of a value. Reads all
-/// bytes only if that record is damaged and there are no more than 64 MiB.
+/// Reads the first record only if it has at most 1 MiB, and the first four if the length of the first may be the header
+/// of a value. Reads all bytes only if one of these is damaged and there are no more than 64 MiB.
 ///
 /// # Errors
 /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory); errors of the file.
@@ -111,17 +113,45 @@ pub fn foreign<S: ReadAt + ?Sized>(source: &S, limits: &Limits) -> Result<Option
     if !may_be_header || size > WHOLE.min(limits.max_bytes as u64) {
         return godot3(source, length, &mut bytes);
     }
-    read_block(source, FRAME_BYTES as u64, length as usize, &mut bytes)?;
-    // The engine accepts many byte sequences that no encoder writes.
-    let first = Outline::of(&bytes, 1);
-    if bytes.len() == length as usize && first.error().is_none() && first.notes().first.is_empty() {
+    let whole_records = count_whole(source, size, &mut bytes)?;
+    if whole_records == FIRST {
         return Ok(None);
     }
     read_block(source, 0, size as usize, &mut bytes)?;
-    if is_one_value(&bytes) {
+    let whole = Outline::of(&bytes, 1);
+    // An Array of 11 elements starts like a record that holds a Transform2D, but no more records follow.
+    let may_be_value = whole_records == 0 || whole.notes().first.is_empty();
+    if may_be_value && whole.error().is_none() && whole.end() >= bytes.len() {
         return Ok(Some(Foreign::OneValue));
     }
     godot3(source, length, &mut bytes)
+}
+
+/// The number of records at the start of the file that hold a value which an encoder would write. At most
+/// [`FIRST`], which also stands for a file of fewer that are all like that.
+fn count_whole<S: ReadAt + ?Sized>(source: &S, size: u64, bytes: &mut Vec<u8>) -> Result<u32> {
+    let mut at = 0;
+    for count in 0..FIRST {
+        if at == size {
+            return Ok(FIRST);
+        }
+        read_block(source, at, FRAME_BYTES, bytes)?;
+        let Some(length) = bytes.first_chunk().map(|frame| wire::record_length(*frame) as usize) else {
+            return Ok(count);
+        };
+        at += FRAME_BYTES as u64;
+        if length as u64 > size - at {
+            return Ok(count);
+        }
+        read_block(source, at, length, bytes)?;
+        // The engine accepts many byte sequences that no encoder writes.
+        let record = Outline::of(bytes, 1);
+        if length == 0 || record.error().is_some() || !record.notes().first.is_empty() {
+            return Ok(count);
+        }
+        at += length as u64;
+    }
+    Ok(FIRST)
 }
 
 /// Whether the engine reads the bytes as one value, up to their end.

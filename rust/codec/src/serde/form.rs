@@ -175,6 +175,15 @@ fn narrow(float: f64) -> f32 {
     if float.is_nan() && narrow.is_nan() { narrow } else { float as f32 }
 }
 
+/// The bytes of a 32-bit float. Fails if a finite number would become infinite.
+fn fitting(float: f64) -> Result<[u8; 4]> {
+    let narrow = narrow(float);
+    if float.is_finite() && narrow.is_infinite() {
+        return Err(message(format!("{float:e} does not fit in a component of 32 bits")));
+    }
+    Ok(narrow.to_le_bytes())
+}
+
 fn type_named(name: &str) -> Option<VariantType> {
     VariantType::ALL.into_iter().find(|ty| ty.name() == name)
 }
@@ -249,7 +258,7 @@ fn of_components(ty: VariantType, payload: &Value) -> Result<Value> {
         (Lane::Int64, _) => all(payload)?.into_iter().flat_map(i64::to_le_bytes).collect(),
         (Lane::Float64, _) => all(payload)?.into_iter().flat_map(f64::to_le_bytes).collect(),
         (_, Some(wide)) => all(wide)?.into_iter().flat_map(f64::to_le_bytes).collect(),
-        (_, None) => all(payload)?.into_iter().flat_map(|float: f64| narrow(float).to_le_bytes()).collect(),
+        (_, None) => all(payload)?.into_iter().map(fitting).collect::<Result<Vec<_>>>()?.into_flattened(),
     };
     let found = le.len() / lane.width(wide.is_some());
     let mut builder = ValueBuilder::default();

@@ -313,6 +313,11 @@ impl<'a, D: Dialect> View<'a, D> {
         }
     }
 
+    /// Whether the value starts with a header. Elements of packed arrays and names of properties have none.
+    pub fn has_header(&self) -> bool {
+        matches!(self.form, Form::Value(_))
+    }
+
     /// Whether the value can contain others: elements, entries or properties.
     pub fn is_container(&self) -> bool {
         matches!(

@@ -1,0 +1,125 @@
+//! Encodes and hashes values with components in the width that they have: 32 bits for most, 64 bits from an engine with double
+//! precision. An [`Encoder`] has one width for all values, as an engine does.
+
+use variant_codec::stream::{
+    Decoder, ElementType, Encoder, Fingerprint, Lanes, NodePathParts, Precision, Sink, Source, Text,
+};
+use variant_codec::{EncodeOptions, Limits, Result, Strictness, Value, VariantType, quick_check};
+
+/// Fails as [`Value::decode`] does, usually without decoding.
+///
+/// # Errors
+/// As [`Value::decode`].
+pub fn check(bytes: &[u8], limits: &Limits) -> Result<()> {
+    if quick_check(bytes, limits) != Some(bytes.len()) {
+        Value::decode(bytes, limits)?;
+    }
+    Ok(())
+}
+
+/// Encodes a value. Components keep their width.
+///
+/// # Errors
+/// Those of the source and of an [`Encoder`].
+pub fn encode(source: &mut impl Source) -> Result<Vec<u8>> {
+    let mut exact = Exact::new(Encoder::new(Vec::new(), EncodeOptions::default()));
+    source.write_into(&mut exact)?;
+    Ok(exact.sink.into_output())
+}
+
+/// The fingerprint of an encoded value, as the engine computes it that wrote the value.
+///
+/// # Errors
+/// As [`Value::decode`].
+pub fn fingerprint(bytes: &[u8], limits: &Limits) -> Result<u64> {
+    check(bytes, limits)?;
+    let mut exact = Exact::new(Fingerprint::default());
+    Decoder::new(bytes, Strictness::Strict, limits).decode_only(&mut exact)?;
+    Ok(exact.sink.finish())
+}
+
+/// A sink with one width of components at a time.
+trait HasPrecision {
+    fn set_precision(&mut self, precision: Precision);
+}
+
+impl HasPrecision for Encoder<Vec<u8>> {
+    fn set_precision(&mut self, precision: Precision) {
+        Encoder::set_precision(self, precision);
+    }
+}
+
+impl HasPrecision for Fingerprint {
+    fn set_precision(&mut self, precision: Precision) {
+        Fingerprint::set_precision(self, precision);
+    }
+}
+
+/// Sets the width of `sink` to that of each value.
+pub struct Exact<S> {
+    sink: S,
+}
+
+impl<S> Exact<S> {
+    fn new(sink: S) -> Self {
+        Self { sink }
+    }
+}
+
+macro_rules! hand_over {
+    ($($event:ident($($argument:ident: $ty:ty),*) $(-> $output:ty)?;)*) => {
+        $(
+            fn $event(&mut self, $($argument: $ty),*) -> Result<hand_over!(@ $($output)?)> {
+                self.sink.$event($($argument),*)
+            }
+        )*
+    };
+    (@) => { () };
+    (@ $output:ty) => { $output };
+}
+
+impl<S: Sink + HasPrecision> Sink for Exact<S> {
+    type Array = S::Array;
+    type Dictionary = S::Dictionary;
+    type Object = S::Object;
+    type Strings = S::Strings;
+
+    fn fixed(&mut self, ty: VariantType, lanes: Lanes<'_>) -> Result<()> {
+        self.sink.set_precision(lanes.precision);
+        self.sink.fixed(ty, lanes)
+    }
+
+    fn packed(&mut self, ty: VariantType, lanes: Lanes<'_>) -> Result<()> {
+        self.sink.set_precision(lanes.precision);
+        self.sink.packed(ty, lanes)
+    }
+
+    hand_over! {
+        nil();
+        bool(value: bool);
+        int(value: i64);
+        float(value: f64);
+        text(ty: VariantType, text: Text<'_>);
+        node_path(path: NodePathParts<'_>);
+        rid(id: u64);
+        callable();
+        signal(name: Text<'_>, object: u64);
+        object_id(id: u64);
+        begin_array(len: usize, element: ElementType<'_>) -> S::Array;
+        begin_element(array: &mut S::Array);
+        end_element(array: &mut S::Array);
+        end_array(array: S::Array);
+        begin_dictionary(len: usize, key: ElementType<'_>, value: ElementType<'_>) -> S::Dictionary;
+        begin_key(dictionary: &mut S::Dictionary);
+        begin_value(dictionary: &mut S::Dictionary);
+        end_entry(dictionary: &mut S::Dictionary);
+        end_dictionary(dictionary: S::Dictionary);
+        begin_object(class: Text<'_>, properties: usize) -> S::Object;
+        begin_property(object: &mut S::Object, name: Text<'_>);
+        end_property(object: &mut S::Object);
+        end_object(object: S::Object);
+        begin_strings(len: usize) -> S::Strings;
+        string(strings: &mut S::Strings, text: Text<'_>);
+        end_strings(strings: S::Strings);
+    }
+}

@@ -1,0 +1,103 @@
+//! What JSON is made of, and what is made of it.
+
+mod support;
+
+use support::{Folder, batch, encoded};
+use variant_codec::Value;
+
+#[test]
+fn records_come_back_from_lists_and_lines() {
+    let folder = Folder::new();
+    let saves = [
+        &[][..],
+        &["[]"],
+        &["[1,2]"],
+        &["[[1,2]]"],
+        &["[1,2]", "[3]"],
+        &["[]", "[]"],
+        &[r#"{"a":[1]}"#],
+        &["7"],
+        &[r#"["[",{"b":"\n[\n"}]"#],
+    ];
+    for records in saves {
+        let save = batch(&records.iter().map(|json| folder.encoded(json)).collect::<Vec<_>>());
+        folder.write("save.dat", &save);
+        let printings: [&[&str]; 5] = [
+            &["json", "save.dat"],
+            &["json", "save.dat", "--lines"],
+            &["query", "save.dat", "--compact-output", "."],
+            // What the user writes.
+            &["query", "save.dat", "--slurp", "."],
+            &["query", "save.dat", "--slurp", "--compact-output", "."],
+        ];
+        for (index, printing) in printings.into_iter().enumerate() {
+            let printing = [printing, &["--as", "records"]].concat();
+            let json = folder.gdvar(&printing).good();
+            if index == 3 && records.is_empty() {
+                continue;
+            }
+            let how = if index == 4 { "--elements" } else { "--records" };
+            let back = folder.gdvar_of(&["from-json", how], &json).good();
+            assert!(back == save, "{printing:?} of {records:?}: {}", String::from_utf8_lossy(&json));
+        }
+    }
+    // With a byte-order mark, as some editors write it.
+    assert_eq!(folder.gdvar_of(&["from-json"], b"\xEF\xBB\xBF1").good(), folder.encoded("1"));
+}
+
+#[test]
+fn nothing_is_written_that_check_refuses() {
+    let folder = Folder::new();
+    let values = [
+        r#"{"a":1,"a":2}"#,
+        r#"{"Dictionary":{"key":null,"value":null,"entries":[[1,1],[1,2]]}}"#,
+        r#""a\u0000b""#,
+        "\"\u{FEFF}a\"",
+        r#"{"Array":{"element":{"builtin":"int"},"values":["text"]}}"#,
+        r#"{"Vector2":[1e39,0]}"#,
+        r#"{"PackedFloat32Array":[1.0,-1e39]}"#,
+        r#"{"Color":[1e300,0,0,0]}"#,
+    ];
+    for json in values {
+        let printed = folder.gdvar_of(&["from-json"], json.as_bytes());
+        assert_eq!((printed.code, printed.stdout.len()), (Some(1), 0), "{json}");
+        assert!(printed.stderr.starts_with("error: standard input: "), "{json}: {}", printed.stderr);
+        for list in [format!("1\n{json}\n"), format!("[\n1,\n{json}\n]\n")] {
+            let printed = folder.gdvar_of(&["from-json", "--records"], list.as_bytes());
+            assert_eq!((printed.code, printed.stdout.len()), (Some(1), 0), "{json}");
+        }
+    }
+    // Infinity itself is a number that a vector may have.
+    folder.encoded(r#"{"Vector2":[{"float":"inf"},{"float":"nan"}]}"#);
+    folder.encoded(r#"{"Vector2":{"f64":[1e39,0]}}"#);
+}
+
+/// Dictionaries as keys of Dictionaries: escaped at each level, a text would double each time.
+#[test]
+fn keys_in_keys_take_linear_space() {
+    let folder = Folder::new();
+    let text = Value::from("z\"\\");
+    let both = |value: Value| Value::from_iter([(Value::from("a"), Value::from(1)), (value, Value::from(1))]);
+    let alone = |value: Value| Value::from_iter([(value, Value::from(1))]);
+    for level in [&both as &dyn Fn(Value) -> Value, &alone] {
+        let value = encoded((0..60).fold(text.clone(), |value, _| level(value)));
+        folder.write("keys.dat", &value);
+        let json = folder.gdvar(&["json", "keys.dat", "--as", "value"]).good();
+        assert!(folder.gdvar_of(&["from-json"], &json).good() == value);
+        let commands: [&[&str]; 5] = [
+            &["json", "--plain", "keys.dat"],
+            &["get", "keys.dat", ""],
+            &["get", "--plain", "keys.dat", ""],
+            &["query", "--compact-output", "keys.dat", "."],
+            &["textconv", "keys.dat"],
+        ];
+        for command in commands {
+            let printed = folder.gdvar(&[command, &["--as", "value"]].concat()).good();
+            assert!(printed.len() < 100 * value.len(), "{command:?}: {} of {}", printed.len(), value.len());
+        }
+    }
+    let short = alone(alone(Value::from(2)));
+    folder.write("short.dat", encoded(short));
+    let printed = folder.gdvar(&["json", "--plain", "short.dat", "--as", "value"]).good();
+    assert_eq!(String::from_utf8(printed).expect("UTF-8"), "{\"{\\\"2\\\":1}\":1}\n");
+}

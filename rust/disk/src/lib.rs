@@ -240,11 +240,9 @@ fn replace_now(
     parts: &[Vec<u8>],
     replaces_any: bool,
 ) -> Result<(), Failure> {
-    refuse_names(place)?;
-    refuse_others(place)?;
     // Opened without truncating, to check write permission.
-    let before = match access::open_to_replace(place) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+    let before = match alone(place, access::open_to_replace) {
+        Err(Failure::System(error)) if error.kind() == io::ErrorKind::NotFound => None,
         before => Some(before?),
     };
     let like = before.as_ref().map(File::metadata).transpose()?;

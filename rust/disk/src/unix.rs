@@ -15,9 +15,9 @@ pub enum Held {
     ByOthers,
 }
 
-/// Opens a file that will be replaced.
-pub fn open_to_replace(place: &Path) -> io::Result<File> {
-    OpenOptions::new().write(true).open(place)
+/// Opens a file that will be replaced, without a lock.
+pub fn open_to_replace(place: &Path) -> io::Result<Held> {
+    OpenOptions::new().write(true).open(place).map(Held::Unlockable)
 }
 
 /// Opens a file and locks it exclusively.

@@ -26,9 +26,9 @@ pub enum Held {
     ByOthers,
 }
 
-/// Opens a file that will be replaced, without a lock.
-pub fn open_to_replace(place: &Path) -> io::Result<File> {
-    OpenOptions::new().write(true).open(place)
+/// Opens a file that will be replaced. To open it for writing is to lock it.
+pub fn open_to_replace(place: &Path) -> io::Result<Held> {
+    hold(place, OpenOptions::new().write(true))
 }
 
 /// Opens a file and locks it against other writers; it may be replaced.

@@ -1,4 +1,4 @@
-//! The command `gdvar` on any bytes.
+//! The commands of `gdvar` on arbitrary bytes.
 
 use std::io;
 
@@ -15,7 +15,7 @@ use variant_codec::{Limits, Value};
 use super::{Tail, everything};
 use crate::Values;
 
-/// Every command returns a result or an error, and JSON loses nothing.
+/// Checks that no command panics and that JSON loses nothing.
 pub fn check(data: &[u8]) {
     let mut tail = Tail::of(data);
     let drawn =
@@ -49,14 +49,14 @@ pub fn check(data: &[u8]) {
     assert!(!is_good || all.is_ok());
 }
 
-/// JSON restores the same bytes if strict reading accepts them.
+/// Checks that JSON restores the value of bytes that strict decoding accepts.
 pub fn check_json(bytes: &[u8], limits: &Limits) {
     let mut text = Vec::new();
     let appended = json::append(bytes, limits, Notation::Lossless, &mut text);
     let value = Value::decode(bytes, limits);
     assert_eq!(appended.as_ref().err(), value.as_ref().err());
     let Ok(value) = value else { return };
-    // Not the same bytes if padding at the end is missing.
+    // Compare with a new encoding: `bytes` may lack the padding at the end.
     let exact = exact::encode(&mut &value).map_err(|error| error.to_string());
     assert_eq!(json::encode(&text, As::Value), exact);
     let mut plain = Vec::new();

@@ -1,6 +1,5 @@
-//! `cargo bench --package gdvar`: the commands on large files, beside jq and jaq on the same data as JSON where they are installed.
-//!
-//! The best of several runs counts. Measure on a machine that does nothing else.
+//! `cargo bench --package gdvar`: times the commands on large files, and jq and jaq, if installed, on the
+//! same data as JSON. Prints the best of several runs. Measure on an otherwise idle machine.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -14,7 +13,7 @@ use variant_codec::{Reals, Value, frames};
 const RUNS: usize = 7;
 const MIB: f64 = (1 << 20) as f64;
 
-/// A creature of a game, as it is saved.
+/// A creature in a save.
 fn creature(index: i64, random: &mut Rng) -> Value {
     let item = |random: &mut Rng| Value::from_iter([("id", random.i64(..1000)), ("count", random.i64(..9))]);
     let position = [random.f32() * 100.0, 1.5, random.f32() * 50.0];
@@ -42,7 +41,7 @@ fn save(place: &Path, count: i64, record: impl Fn(i64, &mut Rng) -> Value) -> st
     Ok(fs::metadata(place)?.len())
 }
 
-/// The shortest time that the command takes; `None` if it is not installed.
+/// The shortest time of [`RUNS`] runs; `None` if the program is not installed or fails.
 fn best(program: &str, arguments: &[&str], folder: &Path) -> Option<Duration> {
     let run = || {
         let mut command = Command::new(program);

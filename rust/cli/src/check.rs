@@ -1,4 +1,4 @@
-//! `check`: a verdict for people and pipelines.
+//! `check`: reports whether files are valid.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use crate::failure::{Failure, Outcome};
 use crate::input::{self, Format, Input};
 use crate::output::Output;
 
-/// Checks each file; all are checked, whatever is wrong with the others.
+/// Checks all files, even if some are damaged.
 pub fn check(files: &[PathBuf], format: &Format, allow_non_canonical: bool, out: &mut Output) -> Outcome<()> {
     let limits = Limits { allow_non_canonical, ..input::limits() };
     input::refuse_stdin_twice(files.iter().map(PathBuf::as_path))?;
@@ -20,7 +20,7 @@ pub fn check(files: &[PathBuf], format: &Format, allow_non_canonical: bool, out:
             verdict(&input, &limits)
         });
         match checked {
-            // Before the errors of other files.
+            // Flush before the error of a later file is printed.
             Ok(said) => {
                 writeln!(out.text(), "{said}").map_err(Failure::output)?;
                 out.bytes().flush().map_err(Failure::output)?;
@@ -50,7 +50,6 @@ pub fn verdict(input: &Input, limits: &Limits) -> Outcome<String> {
     input.each_in_parallel(
         |found: &mut u64, index, offset, bytes| {
             *found += 1;
-            // If the quick check cannot tell, decoding does.
             if quick_check(bytes, limits) != Some(bytes.len()) {
                 let read = Value::decode(bytes, limits);
                 read.map_err(|error| Failure::data_at(&input.name_of(index), error, bytes, offset))?;

@@ -19,7 +19,7 @@ use crate::output::Output;
 const OLD: Style = AnsiColor::Red.on_default();
 const NEW: Style = AnsiColor::Green.on_default();
 
-/// Prints what differs, and fails if anything does. The order of keys is no difference, as in fingerprints.
+/// Prints the differences, and fails if there are any. Ignores the order of keys, as fingerprints do.
 pub fn diff(old: &Path, new: &Path, format: &Format, most: usize, out: &mut Output) -> Outcome<()> {
     input::refuse_stdin_twice([old, new])?;
     let (old, new) = (Input::open(old, format)?, Input::open(new, format)?);
@@ -44,7 +44,7 @@ pub fn diff(old: &Path, new: &Path, format: &Format, most: usize, out: &mut Outp
             written => written?,
         }
     }
-    // A reader who needs no more, such as `head`, does not make the files equal.
+    // The files differ even if a reader such as `head` has closed the output.
     if differs { Err(Failure::Data(String::new())) } else { Ok(()) }
 }
 
@@ -53,15 +53,15 @@ struct Comparison<'i, 'o> {
     new: &'i Input,
     limits: Limits,
     text: Box<dyn Write + 'o>,
-    /// The most differences to print.
+    /// The number of differences that may still be printed.
     left: usize,
-    /// Whether there are more differences than are printed.
+    /// Whether more differences exist than are printed.
     is_cut: bool,
     differs: bool,
 }
 
 impl Comparison<'_, '_> {
-    /// Compares two records, of which one may be missing. Returns whether others need to be compared.
+    /// Compares two records, of which one may be missing. Returns whether to compare more records.
     fn record(&mut self, index: u64, old: Option<&[u8]>, new: Option<&[u8]>) -> Outcome<bool> {
         let record =
             if self.old.has_records || self.new.has_records { format!("[{index}]") } else { String::new() };
@@ -85,7 +85,7 @@ impl Comparison<'_, '_> {
             let name = format!("{} and {}", self.old.name_of(index), self.new.name_of(index));
             Failure::data(&name, &error)
         };
-        // One more than is printed shows whether there are more.
+        // Ask for one more than is printed, to know whether there are more.
         let found = differences(old, new, self.left.saturating_add(1), &self.limits).map_err(failed)?;
         let is_equal =
             || Ok(exact::fingerprint(old, &self.limits)? == exact::fingerprint(new, &self.limits)?);
@@ -126,7 +126,6 @@ fn path(record: &str, difference: &Difference<'_>) -> String {
     path
 }
 
-/// Prints one difference.
 fn line(out: &mut dyn Write, path: &str, old: Option<&str>, new: Option<&str>) -> Outcome<()> {
     let path = if path.is_empty() { "(all)" } else { path };
     let written = match (old, new) {
@@ -148,12 +147,12 @@ fn label(key: &View<'_>) -> String {
     }
 }
 
-/// A value in a few words.
+/// A summary of a value.
 fn described(view: &View<'_>) -> Result<String> {
     encoded(view).map(|bytes| summary(&bytes))
 }
 
-/// The bytes of a value with its header, which elements of packed arrays and names of properties lack.
+/// The bytes of a value, with the header that elements of packed arrays and names of properties lack.
 ///
 /// # Errors
 /// Fails if the value is damaged.
@@ -164,14 +163,14 @@ pub fn encoded<'a>(view: &View<'a>) -> Result<Cow<'a, [u8]>> {
     exact::encode(&mut &view.value()?).map(Cow::Owned)
 }
 
-/// An encoded value in a few words.
+/// The type and preview of an encoded value.
 fn summary(bytes: &[u8]) -> String {
     let outline = Outline::of(bytes, 1);
     let Some(node) = outline.nodes().first() else { return String::new() };
     if node.preview.is_empty() { node.ty.to_string() } else { format!("{} {}", node.ty, node.preview) }
 }
 
-/// Two values that differ, in a few words that differ.
+/// Summaries of two values that differ, which differ as well.
 fn summaries(old: &[u8], new: &[u8], limits: &Limits) -> Result<(String, String)> {
     let (short_old, short_new) = (summary(old), summary(new));
     if short_old != short_new {

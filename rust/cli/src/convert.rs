@@ -1,4 +1,4 @@
-//! `convert`: the same values in another file.
+//! `convert`: writes the same values in another form.
 
 use clap::ValueEnum;
 use variant_codec::godot3::{Downgrade, Loss};
@@ -13,13 +13,13 @@ use crate::output::{Output, Target};
 /// The form of the new file.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum To {
-    /// One encoded value: of records, an Array of them
+    /// One encoded value; records become an Array
     Value,
-    /// Records: of an untyped Array, one for each element; of any other value, one
+    /// Records: one for each element of an untyped Array, or one for any other value
     Records,
 }
 
-/// Writes all values, in this form or as they are. The bytes of values are copied, not encoded again.
+/// Writes all values in the form `to`, by default the input's. Copies their bytes, except for Godot 3.
 pub fn convert(
     input: &Input,
     to: Option<To>,
@@ -56,7 +56,7 @@ pub fn convert(
     target.write(contents, out)
 }
 
-/// Passes on the value, in Godot 3's format if it is wanted.
+/// Calls `take` with the value, converted to Godot 3's format if `for_godot3` is set.
 fn with_dialect(
     value: &[u8],
     for_godot3: Option<Loss>,
@@ -69,7 +69,7 @@ fn with_dialect(
     take(&downgrade.into_output())
 }
 
-/// Calls `take` with each value of the file, all of which strict decoding accepts.
+/// Calls `take` with each value of the file. Fails if strict decoding refuses one.
 fn each_checked(input: &Input, mut take: impl FnMut(&[u8]) -> Result<()>) -> Outcome<()> {
     let limits = input::limits();
     input.each(0..u64::MAX, |index, offset, bytes| {
@@ -78,7 +78,7 @@ fn each_checked(input: &Input, mut take: impl FnMut(&[u8]) -> Result<()>) -> Out
     })
 }
 
-/// The bytes of the only value of a file, or of an untyped Array of its records. Strict decoding accepts them.
+/// The bytes of a file's single value, or of an untyped Array of its records. Strict decoding accepts them.
 pub fn whole(input: &Input) -> Outcome<Vec<u8>> {
     const COUNT: usize = 4;
 
@@ -100,7 +100,7 @@ pub fn whole(input: &Input) -> Outcome<Vec<u8>> {
         Ok(())
     })?;
     whole.iter_mut().skip(COUNT).zip(count.to_le_bytes()).for_each(|(place, byte)| *place = byte);
-    // An Array takes a level of nesting and has a limit for all its bytes.
+    // The Array adds a level of nesting, and the limit on bytes holds for all records together.
     exact::check(&whole, &input::limits()).map_err(|error| {
         Failure::Data(format!(
             "{}: its records do not fit in one Array: {}",
@@ -111,10 +111,10 @@ pub fn whole(input: &Input) -> Outcome<Vec<u8>> {
     Ok(whole)
 }
 
-/// Calls `take` with the bytes of each element, if the value is an untyped Array; else with the value.
+/// Calls `take` with each element of an untyped Array, or with any other value itself.
 ///
 /// # Errors
-/// Those of `take`; also fails if the value is damaged.
+/// Fails if `take` fails or the value is damaged.
 pub fn elements(value: &[u8], limits: &Limits, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
     if !is_untyped_array(value) {
         return take(value);
@@ -125,7 +125,7 @@ pub fn elements(value: &[u8], limits: &Limits, mut take: impl FnMut(&[u8]) -> Re
     Ok(())
 }
 
-/// Whether the header is that of an Array without a type for its elements.
+/// Whether the header is that of an untyped Array.
 pub fn is_untyped_array(value: &[u8]) -> bool {
     value.first_chunk() == Some(&u32::from(VariantType::Array.id()).to_le_bytes())
 }

@@ -1,12 +1,12 @@
-//! Encodes and hashes values with components in the width that they have: 32 bits for most, 64 bits from an engine with double
-//! precision. An [`Encoder`] has one width for all values, as an engine does.
+//! Encodes and hashes values in the width of their components: 32 bits for most, 64 bits from an engine with
+//! double precision. An [`Encoder`] alone has one width for all values, as an engine does.
 
 use variant_codec::stream::{
     Decoder, ElementType, Encoder, Fingerprint, Lanes, NodePathParts, Precision, Sink, Source, Text,
 };
 use variant_codec::{EncodeOptions, Limits, Result, Strictness, Value, VariantType, quick_check};
 
-/// Fails as [`Value::decode`] does, usually without decoding.
+/// Checks bytes as strictly as [`Value::decode`], usually without decoding.
 ///
 /// # Errors
 /// As [`Value::decode`].
@@ -17,7 +17,7 @@ pub fn check(bytes: &[u8], limits: &Limits) -> Result<()> {
     Ok(())
 }
 
-/// Encodes a value. Components keep their width.
+/// Encodes a value and keeps the width of its components.
 ///
 /// # Errors
 /// Those of the source and of an [`Encoder`].
@@ -27,7 +27,7 @@ pub fn encode(source: &mut impl Source) -> Result<Vec<u8>> {
     Ok(exact.sink.into_output())
 }
 
-/// The fingerprint of an encoded value, as the engine computes it that wrote the value.
+/// The fingerprint of an encoded value, as computed by the engine that wrote it.
 ///
 /// # Errors
 /// As [`Value::decode`].
@@ -38,7 +38,7 @@ pub fn fingerprint(bytes: &[u8], limits: &Limits) -> Result<u64> {
     Ok(exact.sink.finish())
 }
 
-/// A sink with one width of components at a time.
+/// A sink whose width of components can be set.
 trait HasPrecision {
     fn set_precision(&mut self, precision: Precision);
 }
@@ -55,7 +55,7 @@ impl HasPrecision for Fingerprint {
     }
 }
 
-/// Sets the width of `sink` to that of each value.
+/// Sets the width of `sink` to that of each value before forwarding it.
 pub struct Exact<S> {
     sink: S,
 }

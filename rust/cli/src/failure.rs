@@ -12,40 +12,40 @@ use crate::output::printable;
 /// The result of a command.
 pub type Outcome<T> = Result<T, Failure>;
 
-/// Why a command fails.
+/// The reason why a command fails.
 #[derive(Debug)]
 pub enum Failure {
-    /// The data are damaged, or differ; nothing more is printed for an empty text.
+    /// The data are damaged or differ. An empty text prints no message.
     Data(String),
     /// An argument is wrong.
     Arguments(String),
     /// A file cannot be read or written.
     File(String),
-    /// Standard output has been closed: a pager that was quit, `head`.
+    /// The reader has closed standard output, as `head` and a pager do.
     Closed,
 }
 
 const RED: Style = AnsiColor::Red.on_default().bold();
 
 impl Failure {
-    /// An error in the data of this name.
+    /// An error in the data of the file `name`.
     pub fn data(name: &str, error: &Error) -> Self {
         Self::Data(format!("{name}: {}", in_words(error.clone())))
     }
 
-    /// The same with the bytes around the bad one. `bytes` start at `start` in the file.
+    /// Like [`Failure::data`], with the bytes around the bad one. `bytes` starts at `start` in the file.
     pub fn data_at(name: &str, error: Error, bytes: &[u8], start: u64) -> Self {
         let excerpt = error.offset().map_or_else(String::new, |at| excerpt(bytes, at, start));
         let error = error.shifted(usize::try_from(start).unwrap_or(usize::MAX));
         Self::Data(format!("{name}: {}{excerpt}", in_words(error)))
     }
 
-    /// An error of the file of this name.
+    /// An error in reading or writing the file `name`.
     pub fn file(name: impl std::fmt::Display, error: &io::Error) -> Self {
         Self::File(format!("{name}: {error}"))
     }
 
-    /// An error of standard output.
+    /// An error in writing to standard output.
     pub fn output(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::Closed,
@@ -53,7 +53,7 @@ impl Failure {
         }
     }
 
-    /// Prints the message, and gives the exit code.
+    /// Prints the message and returns the exit code.
     pub fn report(self) -> ExitCode {
         let (text, code) = match self {
             Self::Data(text) => (text, 1),
@@ -68,11 +68,11 @@ impl Failure {
     }
 }
 
-/// The error without options of the addon, which a command does not have.
+/// The error without names of the addon's options, which the commands lack.
 pub fn in_words(error: Error) -> Error {
     match error.kind() {
         ErrorKind::LimitExceeded(limit, most) => {
-            let message = format!("more than {most} {}, the most that gdvar reads", limit.what());
+            let message = format!("more than {most} {}; gdvar reads at most that", limit.what());
             error.with_kind(ErrorKind::Message(message.into()))
         }
         ErrorKind::TrailingBytes(count) => {
@@ -84,7 +84,7 @@ pub fn in_words(error: Error) -> Error {
     }
 }
 
-/// The bytes around the one at `at`, which is marked. They start at `offset` in the file.
+/// The bytes around `at`, with a mark below that one. `bytes` starts at `offset` of the file.
 fn excerpt(bytes: &[u8], at: usize, offset: u64) -> String {
     const AROUND: usize = 8;
 

@@ -1,4 +1,4 @@
-//! What the command `gdvar` does: shows, compares, checks and converts Godot's encoded Variants.
+//! The commands of `gdvar`, which shows, compares, checks and converts Godot's encoded Variants.
 
 pub mod check;
 pub mod compare;
@@ -15,5 +15,5 @@ pub mod show;
 pub mod stats;
 pub mod textconv;
 
-/// Stack for values of 1024 levels, each up to five levels of JSON, in debug builds. Only what is used takes memory.
+/// Stack size that debug builds need for 1024 levels of five JSON levels each. Unused stack takes no memory.
 pub const STACK: usize = 512 << 20;

@@ -26,8 +26,8 @@ use gdvar::textconv::textconv;
 
 /// Shows, compares, checks and converts Godot's encoded Variants.
 ///
-/// FILE is a save of records, as `FileAccess.store_var` and `FastVariantCodec.save_batch` write it, or one value, as `var_to_bytes`
-/// gives it; which of them is recognised. `-` is standard input.
+/// FILE contains records, as `FileAccess.store_var` and `FastVariantCodec.save_batch` write them, or one
+/// value, as `var_to_bytes` returns it; gdvar recognises which. `-` is standard input.
 ///
 /// Exit codes: 0 if all is well; 1 if data are damaged or differ; 2 for wrong arguments; 3 if a file cannot be read or written.
 #[derive(Parser)]
@@ -39,29 +39,29 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Print values as a tree, as far as they are good
+    /// Print values as a tree, and damaged values up to the damage
     Show(Show),
     /// Print one part as JSON, without reading the others
     Get(Get),
-    /// Print everything as JSON, from which `from-json` makes the same bytes
+    /// Print everything as JSON, from which `from-json` restores the same bytes
     Json(Json),
-    /// Write what `json` has printed as a save, or as one encoded value
+    /// Encode the output of `json` as a save or as one value
     FromJson(FromJson),
-    /// Run a filter in jq's language over everything, one record after the other
+    /// Run a filter in jq's language on each record
     Query(Query),
     /// Check files as strictly as `try_decode`, and print what is wrong and where
     Check(Check),
-    /// Write the records of a damaged file that are still whole to another file
+    /// Copy the records that are still whole from a damaged file to another file
     Repair(Repair),
     /// Print which keys and types take the most bytes
     Stats(Stats),
-    /// Print which paths differ between two files; the order of keys is no difference
+    /// Print which paths differ between two files, whatever the order of keys
     Diff(Diff),
-    /// Write what `diff --patch` makes of an old file: the new one
+    /// Apply a patch of `diff --patch` to an old file, and write the new one
     Patch(Patch),
     /// Write the same values as one value or as records, in Godot 3's or Godot 4's format, compressed, encrypted or plain
     Convert(Convert),
-    /// Print each value behind its path, for `git diff`
+    /// Print each value after its path, for `git diff`
     ///
     /// With these three lines, `git diff`, `git log -p` and `git show` compare saves by their values:
     ///
@@ -70,9 +70,9 @@ enum Command {
     ///     git config diff.gdvar.cachetextconv true
     #[command(verbatim_doc_comment)]
     Textconv(OneFile),
-    /// Print 64 bits that tell values apart, the same as `FastVariantCodec.fingerprint`
+    /// Print a 64-bit hash of each value, the same as `FastVariantCodec.fingerprint`
     Fingerprint(OneFile),
-    /// Print what a shell needs to complete the arguments of gdvar
+    /// Print a script with which a shell completes the arguments of gdvar
     Completions {
         /// The shell
         shell: Shell,
@@ -102,10 +102,10 @@ struct Show {
     /// The part to show, as keys and indexes: players/0/name
     #[arg(default_value = "")]
     path: String,
-    /// Print where each value starts
+    /// Print the offset of each value
     #[arg(long)]
     offsets: bool,
-    /// The most values to show of each record
+    /// The most values to show per record
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     most: usize,
 }
@@ -116,10 +116,10 @@ struct Get {
     file: OneFile,
     /// The part, as keys and indexes: players/0/name
     path: String,
-    /// For people and other programs: types that JSON does not have become what is nearest in JSON
+    /// Write types that JSON lacks in the nearest JSON form, for people and other programs
     #[arg(long)]
     plain: bool,
-    /// Print its encoded bytes instead
+    /// Print the encoded bytes of the part instead
     #[arg(long, conflicts_with = "plain")]
     bytes: bool,
 }
@@ -131,8 +131,8 @@ struct Json {
     /// One line for each record
     #[arg(long)]
     lines: bool,
-    /// For people and other programs: types that JSON does not have become what is nearest in JSON. `from-json` then makes other values
-    /// of it
+    /// Write types that JSON lacks in the nearest JSON form, for people and other programs. `from-json` reads
+    /// these forms as other values
     #[arg(long)]
     plain: bool,
 }
@@ -141,12 +141,12 @@ struct Json {
 struct Query {
     #[command(flatten)]
     file: OneFile,
-    /// The filter, as of jq: .players[0].name
+    /// The filter, in jq's language: .players[0].name
     filter: String,
-    /// For people and other programs: types that JSON does not have become what is nearest in JSON
+    /// Write types that JSON lacks in the nearest JSON form, for people and other programs
     #[arg(long)]
     plain: bool,
-    /// Print texts without quotes
+    /// Print strings without quotes
     #[arg(short, long)]
     raw_output: bool,
     /// Print each result on one line
@@ -165,8 +165,8 @@ struct FromJson {
     /// The JSON; `-` is standard input
     #[arg(default_value = "-")]
     file: PathBuf,
-    /// Write each value, such as each line, as a record. Of an array that starts with `[` on a line of its own, as `json` prints
-    /// records, write each element as one
+    /// Write each value, such as each line, as a record. If an array starts with `[` on a line of its own, as
+    /// `json` prints records, write each element as a record
     #[arg(long)]
     records: bool,
     /// Write each element of the outermost array as a record, however the array is laid out
@@ -180,7 +180,7 @@ struct FromJson {
 struct Convert {
     #[command(flatten)]
     file: OneFile,
-    /// What to write, instead of what the file holds
+    /// The form to write, instead of that of FILE
     #[arg(long, value_name = "WHAT")]
     to: Option<To>,
     /// Write Godot 3's format
@@ -194,7 +194,7 @@ struct Convert {
 struct Patch {
     /// The old file
     file: PathBuf,
-    /// The patch, of `diff --patch` or `FastVariantCodec.diff`
+    /// The patch, from `diff --patch` or `FastVariantCodec.diff`
     patch: PathBuf,
     #[command(flatten)]
     format: Format,
@@ -209,7 +209,7 @@ struct Check {
     files: Vec<PathBuf>,
     #[command(flatten)]
     format: Format,
-    /// Accept what other writers than an engine write, if nothing is lost
+    /// Accept encodings that no engine writes, if they lose nothing
     #[arg(long)]
     allow_non_canonical: bool,
 }
@@ -246,7 +246,7 @@ struct Diff {
     /// The most differences to print
     #[arg(long, value_name = "N", default_value_t = 1000)]
     most: usize,
-    /// Write a patch to this file instead; `gdvar patch` and `FastVariantCodec.patch` make the new file of it and the old one
+    /// Write a patch to this file instead, for `gdvar patch` and `FastVariantCodec.patch`
     #[arg(long, value_name = "FILE")]
     patch: Option<PathBuf>,
     /// Replace a patch that exists
@@ -324,7 +324,7 @@ fn run(command: Command, out: &mut Output) -> Outcome<()> {
         }
         Command::Stats(Stats { file, most }) => stats(&long(&file, out)?, most, out),
         Command::Completions { shell } => {
-            // It panics if it cannot write.
+            // `generate` panics if it cannot write, so the script goes to memory first.
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Arguments::command(), "gdvar", &mut script);
             out.bytes().write_all(&script).map_err(Failure::output)
@@ -337,7 +337,7 @@ fn run(command: Command, out: &mut Output) -> Outcome<()> {
     }
 }
 
-/// The manual: one page, with the commands as sections.
+/// The manual page, with a section for each command.
 fn manual() -> io::Result<String> {
     let mut command = Arguments::command();
     command.build();

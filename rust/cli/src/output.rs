@@ -1,4 +1,4 @@
-//! Output: standard output, and files that are written as a whole.
+//! Standard output, and files that are written atomically.
 
 use std::env;
 use std::io::{self, BufWriter, IsTerminal as _, Write};
@@ -11,7 +11,7 @@ use clap::Args;
 use crate::failure::{Failure, Outcome};
 use crate::input::{self, Key};
 
-/// Where results are printed.
+/// A writer for results.
 pub struct Output {
     to: Box<dyn Write>,
     is_coloured: bool,
@@ -20,7 +20,7 @@ pub struct Output {
 }
 
 impl Output {
-    /// Standard output, in large pieces.
+    /// Standard output, buffered.
     pub fn stdout() -> Self {
         let stdout = io::stdout();
         let is_coloured = AutoStream::choice(&stdout) != ColorChoice::Never;
@@ -30,7 +30,7 @@ impl Output {
         Self { to, is_coloured, is_terminal, pager: None }
     }
 
-    /// A pager, if standard output is a terminal: the program in GDVAR_PAGER or PAGER, or `less`.
+    /// If standard output is a terminal, a pager: the program in GDVAR_PAGER or PAGER, or `less`.
     pub fn paged() -> Self {
         let output = Self::stdout();
         let program = ["GDVAR_PAGER", "PAGER"].into_iter().find_map(|name| env::var(name).ok());
@@ -40,7 +40,7 @@ impl Output {
         let Some(command) = command else { return output };
         let mut command = Command::new(command);
         command.args(words).stdin(Stdio::piped());
-        // As git has it: quit if all fits on the screen, show colours, leave the text on the screen.
+        // As git does: quit if all fits on the screen, show colours, leave the text on the screen.
         if env::var_os("LESS").is_none() {
             command.env("LESS", "FRX");
         }
@@ -53,17 +53,17 @@ impl Output {
         }
     }
 
-    /// Anything else, without colours.
+    /// Any other writer, without colours.
     pub fn new(to: impl Write + 'static) -> Self {
         Self { to: Box::new(to), is_coloured: false, is_terminal: false, pager: None }
     }
 
-    /// What takes text with colours, and prints them only where they are wanted.
+    /// A writer for coloured text, which strips colours that are not wanted.
     pub fn text(&mut self) -> Box<dyn Write + '_> {
         if self.is_coloured { Box::new(&mut self.to) } else { Box::new(StripStream::new(&mut self.to)) }
     }
 
-    /// What takes bytes.
+    /// A writer for bytes.
     pub fn bytes(&mut self) -> &mut dyn Write {
         &mut self.to
     }
@@ -73,31 +73,31 @@ impl Output {
         self.is_coloured
     }
 
-    /// Whether results are seen as they come.
+    /// Whether standard output is a terminal.
     pub fn is_terminal(&self) -> bool {
         self.is_terminal
     }
 
-    /// Prints what is left, and waits for the pager.
+    /// Flushes the output and waits for the pager.
     pub fn finish(mut self) -> Outcome<()> {
         let flushed = self.to.flush().map_err(Failure::output);
         drop(self.to);
         if let Some(mut pager) = self.pager {
-            // How it ends is its own affair.
+            // The exit code of the pager does not matter.
             let _ = pager.wait();
         }
         flushed
     }
 }
 
-/// Whether a terminal does something else than show this character, other than ending a line: control characters, and those that change
-/// the order of others.
+/// Whether a terminal acts on this character instead of showing it: control characters except newline and
+/// tab, and bidirectional controls.
 fn is_unprintable(char: char) -> bool {
     let changes_order = matches!(char, '\u{061C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
     changes_order || char.is_control() && char != '\n' && char != '\t'
 }
 
-/// A text with escapes for characters that a terminal does not show.
+/// The text with escapes for characters on which a terminal acts.
 pub fn printable(text: &str) -> String {
     let mut printable = String::with_capacity(text.len());
     for char in text.chars() {
@@ -110,11 +110,11 @@ pub fn printable(text: &str) -> String {
     printable
 }
 
-/// Writes to a terminal, with escapes for characters that it does not show; in JSON, they mean the same. Leaves control characters below
-/// U+0020 to others: colours begin with one.
+/// Escapes characters on which a terminal acts. The escapes mean the same in JSON. Passes on characters below
+/// U+0020, because colours start with one.
 struct ForTerminal<W> {
     to: W,
-    /// The bytes of a character that is not complete yet.
+    /// The first bytes of an incomplete character.
     begun: Vec<u8>,
 }
 
@@ -178,7 +178,7 @@ impl<W: Write> Write for ForTerminal<W> {
 /// A file to write.
 #[derive(Args)]
 pub struct Target {
-    /// The file to write; without it or for `-`, standard output
+    /// The file to write; by default or for `-`, standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Replace a file that exists
@@ -193,7 +193,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// Writes a whole file, so that it is there as a whole or not at all.
+    /// Compresses or encrypts the contents if the user asks for it, and writes the file as [`write()`] does.
     pub fn write(&self, contents: Vec<u8>, out: &mut Output) -> Outcome<()> {
         let wrapped = match (self.compress, &self.encrypt) {
             (true, _) => input::compress(&contents),
@@ -204,7 +204,7 @@ impl Target {
     }
 }
 
-/// Writes a whole file at once, so that it is there as a whole or not at all; standard output for none and for `-`.
+/// Writes a file atomically. Writes to standard output if there is no path or it is `-`.
 pub fn write(path: Option<&Path>, contents: Vec<u8>, force: bool, out: &mut Output) -> Outcome<()> {
     let Some(path) = path.filter(|path| *path != Path::new("-")) else {
         if out.is_terminal {
@@ -225,7 +225,7 @@ pub fn write(path: Option<&Path>, contents: Vec<u8>, force: bool, out: &mut Outp
     let place = variant_disk::resolved(path.to_path_buf()).map_err(|error| Failure::file(&name, &error))?;
     let write = if force { variant_disk::replace } else { variant_disk::create };
     write(&place, &[contents]).map_err(|failure| match failure {
-        // Another program was faster.
+        // Another program has created the file since the check.
         variant_disk::Failure::System(error) if error.kind() == io::ErrorKind::AlreadyExists => exists(),
         failure => Failure::File(format!("{name}: {failure}")),
     })
@@ -239,7 +239,7 @@ mod tests {
     fn a_terminal_gets_no_control_characters() -> io::Result<()> {
         let text = "a\u{1b}[31mé\n\u{7f}\u{9b}2J\u{202e}b\u{2066}\u{200f}漢🎲";
         let expected = "a\u{1b}[31mé\n\\u007f\\u009b2J\\u202eb\\u2066\\u200f漢🎲";
-        // However the text is cut into pieces.
+        // A split inside a character must not matter.
         for size in 1..=text.len() {
             let mut terminal = ForTerminal::of(Vec::new());
             text.as_bytes().chunks(size).try_for_each(|piece| terminal.write_all(piece))?;

@@ -1,4 +1,4 @@
-//! `patch` and `diff --patch`: what makes one file of another.
+//! `patch` and `diff --patch`: applies and writes patches between two files.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::failure::{Failure, Outcome};
 use crate::input::{self, Format, Holds, Input};
 use crate::output::{self, Output, Target};
 
-/// Writes the patch that makes the new file of the old one. Of files of records, it is one of Arrays of them.
+/// Writes the patch from the old file to the new one. A file of records counts as an Array of them.
 pub fn write(
     old: &Path,
     new: &Path,
@@ -22,7 +22,7 @@ pub fn write(
     let (old, new) = (Input::open(old, format)?, Input::open(new, format)?);
     if old.has_records != new.has_records {
         return Err(Failure::Data(format!(
-            "one of {} and {} is a file of records, and the other one value: `gdvar convert --to` changes that",
+            "{} and {} differ in form (records and one value); convert one with `gdvar convert --to`",
             old.name, new.name
         )));
     }
@@ -31,10 +31,10 @@ pub fn write(
     output::write(Some(to), made.map_err(|error| Failure::data(&name, &error))?, force, out)
 }
 
-/// Writes what a patch makes of a file.
+/// Applies a patch to a file, and writes the result.
 pub fn apply(file: &Path, change: &Path, format: &Format, target: &Target, out: &mut Output) -> Outcome<()> {
     input::refuse_stdin_twice([file, change])?;
-    // The pass may be that of both files.
+    // Both files may be encrypted with the same pass or key.
     let for_change = Format {
         holds: Some(Holds::Value),
         pass: format.pass.clone(),
@@ -51,7 +51,7 @@ pub fn apply(file: &Path, change: &Path, format: &Format, target: &Target, out: 
     if !is_untyped_array(&made) {
         let found = View::within(&made, &limits).map_err(failed)?.ty();
         return Err(Failure::Data(format!(
-            "{}: makes {found} of {}, a file of records",
+            "{}: the result is {found}; expected an Array, because {} has records",
             change.name, file.name
         )));
     }

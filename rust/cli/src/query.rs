@@ -16,26 +16,26 @@ use crate::input::{self, Input};
 use crate::json::{self, Notation};
 use crate::output::{Output, printable};
 
-/// How results are printed, and what the filter gets.
+/// Options for the filter's input and the printed results.
 pub struct Options {
-    /// As `json` prints values.
+    /// The notation in which the filter gets the values.
     pub notation: Notation,
-    /// Texts without quotes.
+    /// Print strings without quotes.
     pub raw: bool,
-    /// Each result on one line.
+    /// Print each result on one line.
     pub compact: bool,
-    /// All records in one array, instead of one after the other.
+    /// Run the filter once, on an array of all records.
     pub slurp: bool,
-    /// null, instead of the records, which the filter takes by `input` and `inputs`.
+    /// Run the filter once, on null. `input` and `inputs` take the records.
     pub null_input: bool,
 }
 
-/// Prints what the filter makes of each value.
+/// Runs the filter on each value and prints the results.
 pub fn query(input: &Input, filter: &str, options: &Options, out: &mut Output) -> Outcome<()> {
     let filter = compiled(filter)?;
-    // Values of jaq stay on their thread.
+    // jaq's values cannot move between threads, so the reader sends JSON.
     thread::scope(|scope| {
-        /// Enough to keep both threads busy.
+        /// Texts in the channel: enough to keep both threads busy.
         const WAITING: usize = 4;
 
         let (sender, receiver) = mpsc::sync_channel(WAITING);
@@ -60,7 +60,7 @@ fn definitions() -> impl Iterator<Item = jaq_all::jaq_core::load::parse::Def<&'s
     jaq_all::jaq_core::defs().chain(jaq_all::jaq_std::defs()).chain(jaq_all::json::defs())
 }
 
-/// Sends all values as JSON, many at a time, until nobody wants more.
+/// Sends all values as JSON, many at a time, until the receiver is dropped.
 fn read_values(input: &Input, notation: Notation, sender: &SyncSender<Vec<u8>>) -> Outcome<()> {
     const SENT_AT_ONCE: usize = 64 << 10;
 
@@ -78,7 +78,7 @@ fn read_values(input: &Input, notation: Notation, sender: &SyncSender<Vec<u8>>) 
     match read {
         Err(Failure::Closed) => Ok(()),
         read => {
-            // If the filter needs no more, nobody receives this.
+            // The receiver is gone if the filter ended early.
             let _ = sender.send(text);
             read
         }

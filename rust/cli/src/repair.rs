@@ -1,4 +1,4 @@
-//! `repair`: takes the whole records out of a damaged file.
+//! `repair`: copies the whole records of a damaged file.
 
 use std::io::Write as _;
 use std::ops::Range;
@@ -16,14 +16,17 @@ const FRAME: usize = frames::FRAME_BYTES;
 /// Bytes of a value without contents.
 const HEADER: usize = 4;
 
-/// Writes the records that are whole to another file, and says what is not.
+/// Writes the whole records to another file, and prints which bytes are lost.
 pub fn repair(input: &Input, to: &Path, force: bool, out: &mut Output) -> Outcome<()> {
     if !input.has_records {
-        return Err(Failure::Data(format!("{}: one value, of which no records can be taken", input.name)));
+        return Err(Failure::Data(format!(
+            "{}: one value; repair needs a file of records (--as records)",
+            input.name
+        )));
     }
     if input.godot3.is_some() {
         return Err(Failure::Data(format!(
-            "{}: Godot 3's format, which is not repaired; if damage only looks like it, add --godot4",
+            "{}: in Godot 3's format, which repair does not support; if damage only looks like it, add --godot4",
             input.name
         )));
     }
@@ -56,12 +59,12 @@ pub fn repair(input: &Input, to: &Path, force: bool, out: &mut Output) -> Outcom
     writeln!(text, "{}: {records} whole", input::name_of(to)).map_err(Failure::output)
 }
 
-/// What a file of records holds.
+/// The whole and damaged parts of a file of records.
 #[derive(Default)]
 pub struct Found {
-    /// Where whole records lie, without their lengths.
+    /// The ranges of whole records, without their length prefixes.
     pub whole: Vec<Range<usize>>,
-    /// Where damage lies.
+    /// The ranges of damage.
     pub lost: Vec<Range<usize>>,
 }
 
@@ -73,24 +76,24 @@ pub fn search(bytes: &[u8]) -> Found {
 struct Search<'b> {
     bytes: &'b [u8],
     limits: Limits,
-    /// How many more bytes may be read in search of records: damage may look like records again and again.
+    /// Bytes that may still be read: damage may look like records again and again.
     work: usize,
-    /// The last one that was found; what lies before it may look like records.
+    /// The last linked record found. Damage before it may look like records.
     linked: Option<Linked>,
 }
 
-/// A whole record that the lengths of damaged ones lead to.
+/// A whole record to which the length prefixes of damaged records lead.
 #[derive(Clone, Copy)]
 struct Linked {
-    /// Where its length is.
+    /// The offset of its length prefix.
     start: usize,
-    /// Whether only one length leads to it. Otherwise, what proves itself comes first.
+    /// Whether a single length leads to it. If not, a whole record found before it may overlap it.
     is_next: bool,
 }
 
 impl<'b> Search<'b> {
     fn new(bytes: &'b [u8]) -> Self {
-        /// How often all bytes are read at most.
+        /// Limit on how many times the search may read the input.
         const READINGS: usize = 64;
 
         Self { bytes, limits: input::limits(), work: bytes.len().saturating_mul(READINGS), linked: None }
@@ -100,7 +103,7 @@ impl<'b> Search<'b> {
         let mut found = Found::default();
         let mut at = 0;
         while at < self.bytes.len() {
-            // If the length is damaged, the value may still be whole.
+            // The value may be whole even if its length is damaged.
             let record = self.record_at(at).or_else(|| self.value_at(at + FRAME));
             if let Some(record) = record {
                 at = record.end;
@@ -110,7 +113,8 @@ impl<'b> Search<'b> {
             let linked = self.next_linked(at);
             let end = linked.map_or(self.bytes.len(), |linked| linked.start);
             let most = linked.filter(|linked| linked.is_next).map_or(self.bytes.len(), |linked| linked.start);
-            // The length may lack bytes, or have been taken for the end of a record that lacks bytes. Another length may look like a value.
+            // The value starts earlier if its length lacks bytes or a truncated record has consumed it. A
+            // framed record here rules that out: its length may look like a value.
             let is_framed = (at + 1..=at + FRAME).any(|start| self.is_start(start, most));
             let mut starts = (at..at + FRAME).rev().filter(|_| !is_framed);
             let unframed = starts.find_map(|start| self.value_at(start));
@@ -126,7 +130,7 @@ impl<'b> Search<'b> {
         found
     }
 
-    /// The record behind the length at `at`, if it is whole and fills its length.
+    /// The record whose length prefix is at `at`, if it is whole and fills its length.
     fn record_at(&mut self, at: usize) -> Option<Range<usize>> {
         let length = self.word(at)? as usize;
         let start = at + FRAME;
@@ -135,13 +139,13 @@ impl<'b> Search<'b> {
             self.charge(length);
             return Some(start..start + length);
         }
-        // Its length may be anything, but it is read only up to the first bad byte.
+        // Charges only the bytes up to the first bad one, since a damaged length may claim more.
         let is_whole = self.value_end(record) == Some(length) && Value::decode(record, &self.limits).is_ok();
         is_whole.then_some(start..start + length)
     }
 
-    /// The value that starts here without a length, if it is followed by a whole record or the end. A header alone proves nothing: four
-    /// zeros are one.
+    /// The value at `start`, without a length, if a whole record or the end follows. Rejects a mere header,
+    /// because four zeros are one.
     fn value_at(&mut self, start: usize) -> Option<Range<usize>> {
         let bytes = self.bytes.get(start..).filter(|bytes| !bytes.is_empty() && self.work > 0)?;
         let end = start + self.value_end(bytes).filter(|length| *length > HEADER)?;
@@ -150,7 +154,7 @@ impl<'b> Search<'b> {
         (is_followed && Value::decode(value, &self.limits).is_ok()).then_some(start..end)
     }
 
-    /// The length of the value at the start of these bytes.
+    /// The end of the value at the start of `bytes`.
     fn value_end(&mut self, bytes: &[u8]) -> Option<usize> {
         let mut decoder = Decoder::new(bytes, Strictness::Strict, &self.limits);
         let read = decoder.write_into(&mut Measure::counting(EncodeOptions::default()));
@@ -163,8 +167,8 @@ impl<'b> Search<'b> {
         self.work = self.work.saturating_sub(FRAME + read);
     }
 
-    /// Where the next whole record in this range starts, with its length. Values fill multiples of four bytes, but bytes may be missing.
-    /// The record ends before `most`.
+    /// The offset in `range` of the next whole record's length; the record ends by `most`. Lengths are
+    /// multiples of four, but missing bytes may shift a record to any offset.
     fn next_start(&mut self, range: Range<usize>, most: usize) -> Option<usize> {
         for start in range {
             let length = self.word(start).filter(|_| self.work > 0)?;
@@ -178,7 +182,7 @@ impl<'b> Search<'b> {
         None
     }
 
-    /// The first whole record that the lengths lead to from the damaged record at `at`. Nothing else needs to prove it.
+    /// The first whole record to which lengths lead from the damaged one at `at`. Needs no other evidence.
     fn next_linked(&mut self, at: usize) -> Option<Linked> {
         let known = self.linked.take().filter(|linked| linked.start > at);
         let found = self.follow(at);
@@ -194,8 +198,8 @@ impl<'b> Search<'b> {
         }
     }
 
-    /// Follows the lengths to a whole record, and returns its end as well. The first length is trusted; others if a header follows, or if
-    /// they lead to the end.
+    /// Follows the lengths to a whole record, and also returns its end. Trusts the first length, and others
+    /// only if a header follows or they lead to the end.
     fn follow(&mut self, mut at: usize) -> Option<(Linked, usize)> {
         let mut is_next = true;
         loop {
@@ -212,7 +216,7 @@ impl<'b> Search<'b> {
         }
     }
 
-    /// Whether the lengths from `at` on lead exactly to the end, or to a record that the end cuts off.
+    /// Whether the lengths from `at` lead exactly to the end, or to a record that the end truncates.
     fn leads_to_end(&mut self, mut at: usize) -> bool {
         let mut is_likely = false;
         while at < self.bytes.len() && self.work > 0 {
@@ -224,8 +228,8 @@ impl<'b> Search<'b> {
         at == self.bytes.len() || at > self.bytes.len() && is_likely
     }
 
-    /// Whether a whole record starts at `at` and lies before `most`. A number in a damaged value may look like the length of the next one:
-    /// something must follow that is whole as well.
+    /// Whether a whole record starts at `at` and ends by `most`. An int in a damaged value may look like a
+    /// length, so the record must be a container, or another whole record or the end must follow.
     fn is_start(&mut self, at: usize, most: usize) -> bool {
         let Some(record) = self.record_at(at).filter(|record| record.end <= most) else { return false };
         let holds_more = self.word(record.start).is_some_and(|header| {
@@ -240,7 +244,7 @@ impl<'b> Search<'b> {
     }
 }
 
-/// Whether a value may start so.
+/// Whether a value may start with this word.
 fn is_header(word: u32) -> bool {
     VariantType::from_id(word as u8).is_some_and(|ty| word & !ty.header_mask() == 0)
 }

@@ -18,7 +18,7 @@ const NUMBER: Style = AnsiColor::Yellow.on_default();
 const FAINT: Style = Style::new().dimmed();
 const BAD: Style = AnsiColor::Red.on_default().bold();
 
-/// Prints what the path leads to. Damaged values are shown as far as they go; then the outcome is an error.
+/// Prints the value at the path as a tree. Prints a damaged value up to the damage, and then fails.
 pub fn show(input: &Input, path: &str, offsets: bool, most: usize, out: &mut Output) -> Outcome<()> {
     if offsets && input.godot3.is_some() {
         return Err(Failure::Data(format!(
@@ -55,7 +55,7 @@ pub fn show(input: &Input, path: &str, offsets: bool, most: usize, out: &mut Out
 struct Tree<'o> {
     outline: &'o Outline<'o>,
     bytes: &'o [u8],
-    /// Where the bytes start in the file.
+    /// The offset of `bytes` in the file.
     start: u64,
     offsets: bool,
 }
@@ -64,7 +64,7 @@ impl Tree<'_> {
     fn write(&self, out: &mut dyn Write, root: &str) -> std::io::Result<()> {
         let nodes = self.outline.nodes();
         let mut label = root.to_owned();
-        // A key and what it holds stand before its value, in the label.
+        // The label of an entry's value is its key, so the nodes inside a key are skipped.
         let mut key_depth = None;
         for node in nodes {
             if key_depth.is_some_and(|depth| node.depth > depth) {
@@ -129,7 +129,7 @@ impl Tree<'_> {
     }
 }
 
-/// A key as a label: its text, or its type and value.
+/// The label for a key: its preview, with the type unless it is text or an int.
 fn key(node: &Node) -> String {
     match node.ty {
         VariantType::String | VariantType::StringName | VariantType::Int => format!("{}:", node.preview),

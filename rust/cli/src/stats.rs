@@ -1,4 +1,4 @@
-//! `stats`: which keys and types take the bytes.
+//! `stats`: the bytes of each key and type.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -12,11 +12,11 @@ use crate::failure::{Failure, Outcome};
 use crate::input::{self, Input};
 use crate::output::Output;
 
-/// What has been found at a path, or of a type.
+/// The values at a path, or of a type.
 #[derive(Clone, Copy, Default)]
 struct Sum {
     count: u64,
-    /// Bytes of the values, with those in them; of an entry, also its key.
+    /// The bytes of the values. At a path, includes the values inside and, for an entry, its key.
     bytes: u64,
 }
 
@@ -27,8 +27,8 @@ impl Sum {
     }
 }
 
-/// Prints the paths and types that take most bytes. Elements of one Array are one path, and so are entries whose keys are not Strings, by
-/// the type of the key.
+/// Prints the paths and types that take most bytes. The elements of an Array share one path. Entries whose
+/// keys are not text share one path for each type of key.
 pub fn stats(input: &Input, most: usize, out: &mut Output) -> Outcome<()> {
     let mut tally = Tally::new(if input.has_records { "[]" } else { "" });
     let mut total = 0_u64;
@@ -38,7 +38,7 @@ pub fn stats(input: &Input, most: usize, out: &mut Output) -> Outcome<()> {
         total += bytes.len() as u64;
         tally.start();
         let read = Decoder::new(bytes, Strictness::Strict, &limits).decode_only(&mut tally);
-        // Repeated keys, for example.
+        // The decoder accepts repeated keys, for example.
         let read = read.and_then(|_| exact::check(bytes, &limits));
         if let (None, Err(error)) = (&damaged, read) {
             damaged = Some(Failure::data_at(&input.name_of(index), error, bytes, offset));
@@ -58,15 +58,15 @@ pub fn stats(input: &Input, most: usize, out: &mut Output) -> Outcome<()> {
     damaged.map_or(Ok(()), Err)
 }
 
-/// A key in a path: as it is if it is a name, else in quotes.
+/// A key in a path, in quotes unless it is a name.
 fn label(text: &str) -> String {
     let quoted = quoted(text);
     let is_name = !text.is_empty() && text.chars().all(|char| char.is_alphanumeric() || char == '_');
-    // A long one is cut behind the quote.
+    // `quoted` cuts a long text and adds an ellipsis after the quote.
     if is_name && quoted.ends_with('"') { text.to_owned() } else { quoted }
 }
 
-/// Prints the largest sums.
+/// Prints the largest sums as a table.
 fn table(
     out: &mut dyn Write,
     what: &str,
@@ -90,18 +90,18 @@ fn table(
     }
 }
 
-/// The path of the values themselves.
+/// The index of the path of the values themselves.
 const ROOT: usize = 0;
 
-/// A path: the last step, the path before it, and the paths behind it.
+/// A node in the tree of paths: its parent, last step and children.
 #[derive(Default)]
 struct Path {
     parent: usize,
     step: String,
     sum: Sum,
-    /// The path of the elements.
+    /// The index of the path of the elements.
     elements: Option<usize>,
-    /// The paths of entries whose keys are no text.
+    /// The paths of entries whose keys are not text, by the type of the key.
     by_type: HashMap<VariantType, usize>,
     by_text: HashMap<String, usize>,
 }
@@ -111,7 +111,7 @@ enum Step {
     Element,
     /// An entry whose key is of this type.
     Key(VariantType),
-    /// An entry or property with the text that was read last.
+    /// An entry or property whose key is the last text.
     Text,
 }
 
@@ -119,26 +119,26 @@ enum Step {
 struct Open {
     ty: VariantType,
     start: usize,
-    /// Bytes of the values in it.
+    /// Bytes of the values inside.
     inner: usize,
-    /// `None` for keys and what is in them.
+    /// `None` for keys and the values inside keys.
     path: Option<usize>,
-    /// Bytes of its key.
+    /// Bytes of the key of this entry.
     key: usize,
 }
 
-/// Sums of everything that has been read.
+/// A sink that sums the bytes by path and by type.
 struct Tally {
     paths: Vec<Path>,
     types: [Sum; VariantType::ALL.len()],
-    /// The values around the current one.
+    /// The values that have started, outermost first.
     open: Vec<Open>,
     /// The path of the next value.
     next: Option<usize>,
-    /// The key that was read last, and its bytes.
+    /// The step of the last key, and the bytes of that key.
     key: Step,
     key_bytes: usize,
-    /// The last text that is a key or the name of a property, and whether the current key is one.
+    /// The last text of a key or name of a property, and whether the current key is text.
     text: String,
     is_text: bool,
 }
@@ -162,7 +162,7 @@ impl Tally {
         (self.next, self.key_bytes, self.is_text) = (Some(ROOT), 0, false);
     }
 
-    /// The next value lies behind this step from the value that is open.
+    /// Sets the path of the next value: this step from the innermost open value.
     fn step(&mut self, step: Step) {
         self.next = self.open.last().and_then(|open| open.path).and_then(|parent| {
             let new = self.paths.len();
@@ -195,7 +195,7 @@ impl Tally {
         }
     }
 
-    /// The path at this index.
+    /// The text of the path at this index.
     fn text(&self, mut index: usize) -> String {
         let mut steps = Vec::new();
         while let Some(path) = self.paths.get(index) {

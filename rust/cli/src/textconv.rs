@@ -1,4 +1,4 @@
-//! `textconv`: values as lines that git compares.
+//! `textconv`: values as lines of text, for git to compare.
 
 use std::io::{self, Write};
 
@@ -10,19 +10,19 @@ use crate::input::{self, Input};
 use crate::json::{Notation, write};
 use crate::output::Output;
 
-/// Longer paths are cut. Otherwise, each of many values would repeat a long key.
+/// Longer paths are cut, so that many values do not each repeat a long key.
 const LONGEST_PATH: usize = 1024;
-/// The start of a longer path that is printed.
+/// The bytes of a cut path before its hash.
 const START: usize = 256;
 
-/// Prints each value behind its path. What is damaged, or another format, is a line as well: git needs a text in any case. `name` is
-/// that of the file.
+/// Prints each value after its path. Also prints damage or another format as a line, because git needs text
+/// in any case. `name` is the name of the file.
 pub fn textconv(name: &str, input: Outcome<Input>, out: &mut Output) -> Outcome<()> {
     let out = out.bytes();
     let written = input.and_then(|input| lines(&input, out));
     match written {
         Err(Failure::Data(damage)) => {
-            // git gives temporary files another name each time.
+            // git passes temporary files, whose names change each time.
             let name = format!("{name}: ");
             let damage = damage.strip_prefix(&name).unwrap_or(&damage);
             writeln!(out, "{damage}").map_err(Failure::output)?;
@@ -68,7 +68,7 @@ impl Lines<'_> {
                     Value::String(text) => self.at(&format!(".{}", text_key(text)), value),
                     Value::StringName(text) => self.at(&format!("{{&{text:?}}}"), value),
                     key => {
-                        // An element of an Array is in square brackets.
+                        // Square brackets are for elements of Arrays.
                         let key = json(key)?;
                         self.at(&format!("{{{key}}}"), value)
                     }
@@ -87,7 +87,7 @@ impl Lines<'_> {
         }
     }
 
-    /// The value behind this step.
+    /// Prints the value after this step.
     fn at(&mut self, step: &str, value: &Value) -> io::Result<()> {
         let before = self.path.len();
         if before + step.len() > LONGEST_PATH {
@@ -100,7 +100,7 @@ impl Lines<'_> {
         Ok(())
     }
 
-    /// A line for a typed container.
+    /// Prints a line with the types of a typed container.
     fn declared(&mut self, container: &str, types: &[&OwnedElementType]) -> io::Result<()> {
         if types.iter().all(|ty| **ty == OwnedElementType::Untyped) {
             return Ok(());
@@ -119,14 +119,14 @@ fn name(ty: &OwnedElementType) -> String {
     }
 }
 
-/// A long path: its start, and a hash that differs if the rest does.
+/// Shortens a long path to its start and a hash of the whole path.
 fn cut(path: &str) -> String {
     let hash = Value::from(path).fingerprint().unwrap_or_default();
     let start = path.get(..path.floor_char_boundary(START)).unwrap_or_default();
     format!("{start}…#{hash:016x}")
 }
 
-/// A key as in paths: as it is if it is a name, else as JSON.
+/// A key in a path, in quotes unless it is a name.
 fn text_key(text: &str) -> String {
     let is_name = !text.is_empty() && text.chars().all(|char| char.is_alphanumeric() || char == '_');
     if is_name { text.to_owned() } else { format!("{text:?}") }

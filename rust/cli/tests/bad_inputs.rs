@@ -1,4 +1,4 @@
-//! What is no file of values, or cannot be written.
+//! Inputs that are not files of values, and output that cannot be written.
 
 #![cfg(unix)]
 
@@ -32,7 +32,7 @@ fn what_is_no_file_is_refused() {
             assert_eq!(run(name), (Some(3), message));
         }
         assert_eq!(run("none").0, Some(3));
-        // The name of a file writes no title to the terminal.
+        // A file name must not set the title of the terminal.
         assert_eq!(run("\u{1b}]0;title\u{7}\u{202e}").1.find(['\u{1b}', '\u{7}', '\u{202e}']), None);
         assert_eq!(run("empty"), (Some(0), String::new()), "{command}: no records");
     }
@@ -47,7 +47,7 @@ fn output_that_cannot_be_written_is_reported() {
     assert!(gdvar(&encode, folder).status().is_ok_and(|done| done.success()));
     let written = fs::read(folder.join("many.dat")).expect("written");
 
-    // A file that exists stays as it is.
+    // An existing file is not replaced.
     let again = said(&gdvar(&encode, folder).output().expect("gdvar runs"));
     assert_eq!(again, (Some(3), "error: many.dat: exists already; --force replaces it".to_owned()));
     assert_eq!(fs::read(folder.join("many.dat")).expect("there"), written);
@@ -64,7 +64,7 @@ fn output_that_cannot_be_written_is_reported() {
         &["diff", "many.dat", "empty.dat"],
     ];
     for command in commands {
-        // A reader who needs no more, such as `head`, is no error. It does not make files equal.
+        // A closed output, as by `head`, is not an error; `diff` still reports a difference.
         let expected = if command.first() == Some(&"diff") { 1 } else { 0 };
         let mut closed = gdvar(command, folder).stdout(Stdio::piped()).spawn().expect("gdvar runs");
         drop(closed.stdout.take());
@@ -87,13 +87,13 @@ fn names_that_mean_something_else_are_no_files() {
         said(&gdvar(arguments, folder).stdin(Stdio::null()).output().expect("gdvar runs"))
     };
     for arguments in [&["diff", "-", "-"][..], &["check", "-", "-"], &["patch", "-", "-"]] {
-        let message = "error: - is standard input, which can be only one of the files";
+        let message = "error: standard input (-) given twice; name a file for one of them";
         assert_eq!(run(arguments), (Some(2), message.to_owned()), "{arguments:?}");
     }
     assert_eq!(run(&["from-json", "one.dat", "--output", "-"]).0, Some(0));
     assert_eq!(run(&["from-json", "one.dat", "--output", "new/"]).0, Some(3));
     assert!(!folder.join("-").exists() && !folder.join("new").exists());
-    // A file of the system has no size.
+    // Files in /proc have a size of 0.
     if Path::new("/proc/version").exists() {
         let (code, message) = run(&["check", "/proc/version"]);
         assert_eq!(code, Some(1), "{message}");

@@ -1,4 +1,4 @@
-//! Values keep every bit: the width of their components, too.
+//! Values keep every bit, including the width of their components.
 
 mod support;
 
@@ -36,7 +36,7 @@ fn the_width_of_components_is_kept() {
     assert!(folder.gdvar(&["convert", "array.dat", "--to", "records"]).good() == records);
     folder.gdvar(&["diff", "one.dat", "save.dat", "--patch", "change.dat"]).good();
     assert!(folder.gdvar(&["patch", "one.dat", "change.dat"]).good() == records);
-    // Elements of packed arrays.
+    // An element of a packed array keeps its width as well.
     let element = folder.gdvar(&["get", "save.dat", "1/1", "--bytes"]).good();
     assert!(element == folder.encoded(r#"{"Vector3":{"f64":[1.0,2.0,3.0]}}"#));
 }
@@ -108,13 +108,13 @@ fn a_difference_is_a_difference_if_nothing_is_printed() {
     assert_eq!(diff("0"), (Some(1), more.to_owned()));
     assert_eq!(diff("1"), (Some(1), format!("{first}{more}")));
     assert_eq!(diff("2"), (Some(1), format!("{first}{second}")));
-    // A file that ends earlier.
+    // One file has fewer records.
     folder.write("c", batch(&[folder.encoded("1")]));
     for (old, new) in [("a", "c"), ("c", "a")] {
         let printed = folder.gdvar(&["diff", old, new]);
         assert_eq!((printed.code, printed.text().lines().count()), (Some(1), 2), "{}", printed.text());
     }
-    // A damaged one.
+    // One file is damaged.
     folder.write("d", [batch(&[folder.encoded("1")]), vec![9, 0, 0]].concat());
     for (old, new) in [("a", "d"), ("d", "a")] {
         assert!(folder.gdvar(&["diff", old, new]).stderr.contains("error: d: "));

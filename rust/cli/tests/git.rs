@@ -1,4 +1,4 @@
-//! `git diff` of saves, as the help sets it up.
+//! `git diff` of saves, set up as the help describes.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use variant_codec::{Value, frames};
 
-/// What git prints; `None` if it is not installed.
+/// The output of git; `None` if it is not installed.
 fn git(folder: &Path, arguments: &[&str]) -> Option<String> {
     let identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"];
     let output = Command::new("git").args(identity).args(arguments).current_dir(folder).output().ok()?;

@@ -1,4 +1,4 @@
-//! What JSON is made of, and what is made of it.
+//! Conversion to JSON and back.
 
 mod support;
 
@@ -26,7 +26,7 @@ fn records_come_back_from_lists_and_lines() {
             &["json", "save.dat"],
             &["json", "save.dat", "--lines"],
             &["query", "save.dat", "--compact-output", "."],
-            // What the user writes.
+            // Arrays in other layouts than that of `json`.
             &["query", "save.dat", "--slurp", "."],
             &["query", "save.dat", "--slurp", "--compact-output", "."],
         ];
@@ -67,12 +67,12 @@ fn nothing_is_written_that_check_refuses() {
             assert_eq!((printed.code, printed.stdout.len()), (Some(1), 0), "{json}");
         }
     }
-    // Infinity itself is a number that a vector may have.
+    // Infinity itself is a valid component.
     folder.encoded(r#"{"Vector2":[{"float":"inf"},{"float":"nan"}]}"#);
     folder.encoded(r#"{"Vector2":{"f64":[1e39,0]}}"#);
 }
 
-/// Dictionaries as keys of Dictionaries: escaped at each level, a text would double each time.
+/// Nested Dictionary keys: escaping at each level would double the size each time.
 #[test]
 fn keys_in_keys_take_linear_space() {
     let folder = Folder::new();

@@ -1,4 +1,4 @@
-//! The picture in the README is what the command prints. `SNAPSHOTS=overwrite` draws it again.
+//! docs/pictures/gdvar.svg shows what the command prints. `SNAPSHOTS=overwrite` redraws it.
 
 use std::process::Command;
 

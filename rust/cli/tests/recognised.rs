@@ -1,11 +1,11 @@
-//! What files hold is recognised.
+//! Recognition of the contents of files.
 
 mod support;
 
 use support::{Folder, batch, encoded};
 use variant_codec::{Reals, Value};
 
-/// A single value, if it cannot be records as well, is one.
+/// A single value is recognised unless its bytes are also valid records.
 #[test]
 fn one_value_is_no_record() {
     let folder = Folder::new();
@@ -34,7 +34,7 @@ fn one_value_is_no_record() {
         if folder.gdvar(&["convert", "value.dat", "--to", "value"]).good() == value {
             continue;
         }
-        // Both readings are whole.
+        // The bytes are valid as records, too.
         folder.gdvar(&["check", "value.dat", "--as", "records"]).good();
         ambiguous.push(value);
     }
@@ -66,7 +66,7 @@ fn records_are_no_value() {
     }
 }
 
-/// Godot 3's format.
+/// Encodes values in Godot 3's format.
 fn old(values: &[Value]) -> Vec<Vec<u8>> {
     let loss = variant_codec::godot3::Loss::Refused;
     values.iter().map(|value| value.encode_godot3(loss).expect("encoded")).collect()
@@ -124,7 +124,7 @@ fn stats_and_get_fail_on_what_check_refuses() {
             let printed = folder.gdvar(&[command, &["--as", "value"]].concat());
             let is_shown = command[0] == "show" && printed.text().contains("Dictionary");
             assert!(printed.code == Some(1) || is_shown, "{command:?}: {}", printed.stderr);
-            // No option of the addon.
+            // Messages do not name options of the addon.
             assert!(!printed.text().contains("allow_") && !printed.stderr.contains("allow_"));
         }
     }

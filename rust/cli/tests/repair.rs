@@ -1,4 +1,4 @@
-//! `repair` loses nothing that is still whole.
+//! `repair` keeps every record that is still whole.
 
 mod support;
 
@@ -25,8 +25,8 @@ fn record(random: &mut Rng, levels: u8) -> Value {
     }
 }
 
-/// Damages bytes in one of the ways that files are damaged. Returns which of the old bytes are gone or changed, and how many are put
-/// there instead.
+/// Damages bytes in a realistic way. Returns the range of old bytes that are lost or changed, and the number
+/// of bytes that replace them.
 fn damage(bytes: &mut Vec<u8>, random: &mut Rng) -> (Range<usize>, usize) {
     let at = random.usize(..bytes.len());
     let end = (at + random.usize(1..60)).min(bytes.len());
@@ -34,7 +34,7 @@ fn damage(bytes: &mut Vec<u8>, random: &mut Rng) -> (Range<usize>, usize) {
         // A block of zeros, as after a power failure.
         0 => vec![0; end - at],
         1 => (at..end).map(|_| random.u8(..)).collect(),
-        // One bit.
+        // A flipped bit.
         2 => {
             bytes[at] ^= 1 << random.u8(..8);
             return (at..at + 1, 1);
@@ -70,7 +70,7 @@ fn what_is_whole_is_kept() {
             framed.push(start..batch.len());
         }
         let (gone, put) = damage(&mut batch, &mut random);
-        // A record that lacks bytes takes as many of those behind it, and may be one again.
+        // A record that lacks bytes consumes as many of the next one, and may be valid again.
         let missing = gone.len().saturating_sub(put);
         let taken = framed.iter().find(|place| place.end > gone.start).map_or(0, |place| place.end + missing);
         fs::write(&damaged, &batch).expect("written");
@@ -101,7 +101,7 @@ fn what_is_whole_is_kept() {
     }
 }
 
-/// The records that `repair` writes of these bytes, and what it says.
+/// The records that `repair` finds in these bytes, and its output.
 fn repaired(bytes: &[u8]) -> (Vec<Vec<u8>>, String) {
     let folder = Folder::new();
     folder.write("damaged.dat", bytes);
@@ -121,7 +121,7 @@ fn intact_lengths_lead_to_whole_records() {
             (0..random.usize(2..30)).map(|_| encoded(record(&mut random, 2))).collect();
         let mut damaged = values.clone();
         let mut is_damaged: Vec<bool> = values.iter().map(|_| random.u8(..3) == 0).collect();
-        // Something is left to repair.
+        // Keep at least one record whole.
         is_damaged[random.usize(..values.len())] = false;
         for (value, _) in damaged.iter_mut().zip(&is_damaged).filter(|(_, is_damaged)| **is_damaged) {
             let at = if random.bool() { random.usize(..4) } else { random.usize(..value.len()) };
@@ -142,7 +142,7 @@ fn intact_lengths_lead_to_whole_records() {
 
 #[test]
 fn damage_that_looks_like_records_hides_none() {
-    // Each int looks like the length of a record that takes most of the rest.
+    // Each int looks like the length of a record that covers most of the rest.
     for (ints, records) in [(600, 20), (600, 200), (300, 1000)] {
         let mut bytes = batch(&[encoded(Value::from_iter(vec![1400; ints]))]);
         bytes.drain(40..44);

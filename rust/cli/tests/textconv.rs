@@ -1,4 +1,4 @@
-//! Lines that git compares: different values have different lines, and many values few bytes.
+//! `textconv`: different values have different lines, and the output stays small.
 
 mod support;
 
@@ -59,7 +59,7 @@ fn a_long_key_is_not_repeated() {
     }
 }
 
-/// git gives temporary files another name each time.
+/// git passes temporary files, whose names change each time.
 #[test]
 fn the_name_of_the_file_is_not_printed() {
     let folder = Folder::new();

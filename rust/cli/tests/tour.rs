@@ -1,4 +1,4 @@
-//! The commands of docs/gdvar.md print what it says.
+//! The commands in docs/gdvar.md print what the document shows.
 
 #[test]
 fn the_tour_is_true() {

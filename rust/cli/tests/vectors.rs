@@ -1,4 +1,4 @@
-//! What the engine has written and read, through the command.
+//! Values that the engine has written and read, through the command.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ fn gdvar(arguments: &[&str], folder: &Path) -> Output {
     command.args(arguments).current_dir(folder).output().expect("gdvar runs")
 }
 
-/// The inputs of tests/vectors/godot4.tsv, valid and broken.
+/// The inputs in tests/vectors/godot4.tsv, valid and invalid.
 fn inputs() -> Vec<Vec<u8>> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/vectors/godot4.tsv");
     let table = fs::read_to_string(path).expect("the vectors are there");
@@ -33,7 +33,7 @@ fn json_loses_nothing() {
     let is_canonical = |bytes: &Vec<u8>| Value::decode(bytes, &limits).is_ok();
     let mut records: Vec<Vec<u8>> = inputs().into_iter().filter(is_canonical).collect();
     assert!(records.len() > 400, "only {} vectors are canonical", records.len());
-    // As deep as a value may be.
+    // The deepest value that the limits allow.
     let level = |value, _| Value::from(Dictionary::from_iter([(1, value)]));
     let deep = std::thread::Builder::new()
         .stack_size(256 << 20)

@@ -44,7 +44,7 @@ fn a_damaged_compressed_file_is_shown_and_repaired() {
     }
 }
 
-/// Each layer could make a small file a thousand times as large.
+/// Each layer could expand a small file a thousandfold.
 #[test]
 fn a_file_is_wrapped_only_once() {
     let folder = Folder::new();

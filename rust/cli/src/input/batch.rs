@@ -1,4 +1,4 @@
-//! [`Batch`]: values that all cores work on.
+//! [`Batch`]: values that all cores process.
 
 use std::ops::Range;
 
@@ -6,36 +6,35 @@ use rayon::prelude::*;
 
 use crate::failure::Outcome;
 
-/// Bytes of values that are read before all cores work on them.
+/// The bytes of values to read before all cores process them.
 pub const BATCH: usize = 8 << 20;
 
-/// Values for all cores.
+/// Values to process on all cores.
 #[derive(Default)]
 pub struct Batch {
     bytes: Vec<u8>,
-    /// The index of each, its offset in the file, and its place in `bytes`.
+    /// The index of each value, its offset in the file, and its range in `bytes`.
     values: Vec<(u64, u64, Range<usize>)>,
 }
 
 impl Batch {
-    /// Whether it has [`BATCH`] bytes or more.
+    /// Whether the batch has [`BATCH`] bytes or more.
     pub fn is_full(&self) -> bool {
         self.bytes.len() >= BATCH
     }
 
-    /// Adds a value.
     pub fn push(&mut self, index: u64, offset: u64, bytes: &[u8]) {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(bytes);
         self.values.push((index, offset, start..self.bytes.len()));
     }
 
-    /// Empties the batch, and returns the result of each group of values, and the error of the value where the group ended.
+    /// Empties the batch. Returns the result of each group of values, with the error that ended it.
     pub fn take_groups<T: Default + Send>(
         &mut self,
         work: impl Fn(&mut T, u64, u64, &[u8]) -> Outcome<()> + Sync,
     ) -> Vec<(T, Outcome<()>)> {
-        /// Enough groups for cores that are busy with something else.
+        /// Several groups per core, so that one busy core does not delay the rest.
         const PER_CORE: usize = 8;
 
         let size = self.values.len().div_ceil(rayon::current_num_threads() * PER_CORE).max(1);

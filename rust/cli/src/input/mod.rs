@@ -32,44 +32,45 @@ pub use wrapped::{Key, compress, encrypt};
 pub enum Holds {
     /// One encoded value
     Value,
-    /// Records, each behind its length
+    /// Length-prefixed records
     Records,
 }
 
 /// Options for reading a file.
 #[derive(Args, Default)]
 pub struct Format {
-    /// The contents of the file, instead of recognising them
+    /// The contents of the file; by default, gdvar recognises them
     #[arg(long = "as", value_name = "WHAT")]
     pub holds: Option<Holds>,
-    /// The pass of a file that FileAccess.open_encrypted_with_pass has written
+    /// The pass of a file from FileAccess.open_encrypted_with_pass
     #[arg(long, env = "GDVAR_PASS", hide_env_values = true)]
     pub pass: Option<String>,
-    /// The key of a file that FileAccess.open_encrypted has written: 32 bytes in hexadecimal. A pass is then not used
+    /// The key of a file from FileAccess.open_encrypted, as 32 bytes in hexadecimal. Overrides the pass
     #[arg(long, value_name = "HEX")]
     pub key: Option<String>,
-    /// The file is in Godot 3's format, instead of recognising it
+    /// Read the file in Godot 3's format; by default, gdvar recognises it
     #[arg(long)]
     pub godot3: bool,
-    /// The file is in Godot 4's format, instead of recognising it: damage may look like Godot 3's
+    /// Read the file in Godot 4's format, even if damage makes it look like Godot 3's
     #[arg(long, conflicts_with = "godot3")]
     pub godot4: bool,
-    /// Accept losses between the formats of Godot 3 and 4: read objects of Godot 3 as Dictionaries, and replace its characters that are
-    /// none. With `convert --to-godot3`, replace types that Godot 3 lacks by the nearest, and round numbers to 32 bits
+    /// Accept losses between the formats of Godot 3 and 4: read Godot 3's objects as Dictionaries, and
+    /// replace its invalid characters. With `convert --to-godot3`, replace types that Godot 3 lacks by the
+    /// nearest, and round numbers to 32 bits
     #[arg(long)]
     pub lossy: bool,
-    /// What to do with a compressed file that is damaged.
+    /// The treatment of damage in a compressed file.
     #[arg(skip)]
     pub damage: Damage,
 }
 
-/// What to do with a compressed file that is damaged.
+/// The treatment of damage in a compressed file.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub enum Damage {
     /// Report it.
     #[default]
     Refused,
-    /// Use what is before it. [`Input::damage`] reports it.
+    /// Use the contents before it. [`Input::damage`] reports it.
     Cut,
     /// Fill it with zeros. [`Input::damage`] reports it.
     Filled,
@@ -80,7 +81,7 @@ impl Format {
         match (&self.key, &self.pass) {
             (Some(hex), _) => match from_hex(hex.as_bytes()).and_then(|bytes| Key::of_bytes(&bytes)) {
                 Some(key) => Ok(Some(key)),
-                None => Err(Failure::Arguments("a key has 32 bytes in hexadecimal".to_owned())),
+                None => Err(Failure::Arguments("invalid --key; expected 32 bytes in hexadecimal".to_owned())),
             },
             (None, pass) => Ok(pass.as_deref().map(Key::of_pass)),
         }
@@ -89,20 +90,20 @@ impl Format {
 
 /// An open file.
 pub struct Input {
-    /// Its name for messages.
+    /// The name in messages.
     pub name: String,
     source: Box<dyn ReadAt + Sync>,
-    /// Whether it contains records; otherwise it contains one value.
+    /// Whether the file contains records rather than one value.
     pub has_records: bool,
-    /// Whether it is in Godot 3's format. Values are then converted before they are used.
+    /// Set if the file is in Godot 3's format; [`Input::each`] then converts each value to Godot 4's.
     pub godot3: Option<Loss>,
-    /// Whether [`Input::each`] shows its progress.
+    /// Whether [`Input::each`] shows a progress bar.
     pub shows_progress: bool,
-    /// What is wrong with the compressed file that the contents were in.
+    /// The damage of the compressed file around the contents.
     pub damage: Option<String>,
 }
 
-/// Bytes that have been read.
+/// Contents in memory.
 struct Held(Vec<u8>);
 
 impl ReadAt for Held {
@@ -115,7 +116,7 @@ impl ReadAt for Held {
     }
 }
 
-/// For files of the user's own: everything that the format has.
+/// Limits for the user's own files: everything that the format allows.
 pub fn limits() -> Limits {
     Limits { allow_objects: true, ..Limits::for_save_files() }
 }
@@ -125,11 +126,11 @@ pub fn name_of(path: &Path) -> String {
     if path == Path::new("-") {
         return "standard input".to_owned();
     }
-    // A file may have any name, but must not write to the terminal with it.
+    // A file name must not send control characters to the terminal.
     printable(&path.display().to_string())
 }
 
-/// Reads a file, or standard input for `-`, as a whole.
+/// Reads a whole file, or standard input for `-`.
 pub fn read(path: &Path) -> Outcome<(String, Vec<u8>)> {
     let name = name_of(path);
     if path == Path::new("-") {
@@ -145,15 +146,17 @@ pub fn read(path: &Path) -> Outcome<(String, Vec<u8>)> {
     Ok((name, bytes))
 }
 
-/// Refuses standard input as two files: it is read once.
+/// Fails if two of the files are standard input, which can be read only once.
 pub fn refuse_stdin_twice<'p>(files: impl IntoIterator<Item = &'p Path>) -> Outcome<()> {
     if files.into_iter().filter(|file| *file == Path::new("-")).count() > 1 {
-        return Err(Failure::Arguments("- is standard input, which can be only one of the files".to_owned()));
+        return Err(Failure::Arguments(
+            "standard input (-) given twice; name a file for one of them".to_owned(),
+        ));
     }
     Ok(())
 }
 
-/// Refuses folders, pipes and devices: some have no end.
+/// Fails for folders, pipes and devices, some of which never end.
 fn regular(path: &Path) -> Outcome<()> {
     let name = name_of(path);
     let kind = fs::metadata(path).map_err(|error| Failure::file(&name, &error))?.file_type();
@@ -165,7 +168,7 @@ fn regular(path: &Path) -> Outcome<()> {
 }
 
 impl Input {
-    /// Opens a file, or standard input for `-`, and recognises its contents unless the user has stated them.
+    /// Opens a file, or standard input for `-`. Recognises the contents unless `format` names them.
     pub fn open(path: &Path, format: &Format) -> Outcome<Self> {
         let (name, source): (String, Box<dyn ReadAt + Sync>) = if path == Path::new("-") {
             let (name, bytes) = read(path)?;
@@ -176,7 +179,7 @@ impl Input {
             let file = File::open(path).map_err(|error| Failure::file(&name, &error))?;
             let size = file.metadata().map_err(|error| Failure::file(&name, &error))?.len();
             if size == 0 {
-                // It may be one of those that the system makes when they are read.
+                // The system may generate the file when it is read, as in /proc.
                 let (name, bytes) = read(path)?;
                 return Self::of(name, Box::new(Held(bytes)), format);
             }
@@ -185,7 +188,7 @@ impl Input {
         Self::of(name, source, format)
     }
 
-    /// The same for bytes that have been read.
+    /// Like [`Input::open`], for bytes in memory.
     pub fn of_bytes(name: &str, bytes: Vec<u8>, format: &Format) -> Outcome<Self> {
         Self::of(name.to_owned(), Box::new(Held(bytes)), format)
     }
@@ -207,8 +210,8 @@ impl Input {
         Ok(input)
     }
 
-    /// Recognises the contents. The file may be in hexadecimal, encrypted, and compressed before that, each once: a file that is compressed
-    /// several times could fill all memory, or contain itself.
+    /// Unwraps hexadecimal, encryption and compression, each at most once, and recognises the contents. A
+    /// file that is compressed several times could fill all memory, or contain itself.
     fn recognised(
         mut self,
         format: &Format,
@@ -243,8 +246,7 @@ impl Input {
                 Some(key) => wrapped::decrypt(&self.raw()?, key).map_err(damaged)?,
                 None => {
                     return Err(damaged(
-                        "encrypted: --pass or --key decrypts it, and so does GDVAR_PASS in the environment"
-                            .to_owned(),
+                        "encrypted; give --pass, --key or the environment variable GDVAR_PASS".to_owned(),
                     ));
                 }
             },
@@ -260,10 +262,11 @@ impl Input {
         Self { source: Box::new(Held(unwrapped)), ..self }.recognised(format, key, layers)
     }
 
-    /// Whether only Godot 3 can read some values, and only Godot 4 none. Many values are the same in both formats. If these seem to be no
-    /// records, the whole file may be a value.
+    /// Returns whether some values are valid only in Godot 3's format and none only in Godot 4's. Many values
+    /// are the same in both. Clears `has_records` if the records are invalid and the whole file is one value
+    /// of Godot 3.
     fn is_of_godot3(&mut self, holds: Option<Holds>) -> Outcome<bool> {
-        /// So many values that only Godot 3 can read are enough.
+        /// Stop after this many values that only Godot 3 can read.
         const ENOUGH: u64 = 16;
         const BYTES: u64 = 64 << 20;
 
@@ -297,8 +300,8 @@ impl Input {
         Ok(is_one)
     }
 
-    /// Calls `each` with the index, the offset and the bytes of each of these records, or with one value as the first record. No more than
-    /// 1 MiB is held, or one record.
+    /// Calls `each` with the index, offset and bytes of each of these records; a single value is record 0.
+    /// Holds at most 1 MiB, or one record or value if it is longer.
     pub fn each(
         &self,
         records: Range<u64>,
@@ -333,13 +336,13 @@ impl Input {
         }
     }
 
-    /// Calls `each` with the index of each value and its bytes in this file and in another one, until it returns false.
+    /// Calls `each` with the index of each value and its bytes in both files, until `each` returns false.
     pub fn each_beside(
         &self,
         other: &Self,
         mut each: impl FnMut(u64, Option<&[u8]>, Option<&[u8]>) -> Outcome<bool>,
     ) -> Outcome<()> {
-        /// Groups of values that wait, and bytes in a group.
+        /// Groups of values in the channel, and bytes per group.
         const WAITING: usize = 2;
         const GROUP: usize = 64 << 10;
 
@@ -356,7 +359,7 @@ impl Input {
                     bytes = 0;
                     sender.send(Ok(std::mem::take(&mut group))).map_err(|_| Failure::Closed)
                 });
-                // If no more is compared, nobody receives these.
+                // The receiver is gone if the comparison ended early.
                 let _ = sender.send(Ok(group));
                 if let Err(failure) = read {
                     let _ = sender.send(Err(failure));
@@ -396,8 +399,8 @@ impl Input {
         })
     }
 
-    /// Calls `work` with each value on all cores, in groups of values that follow each other, and `take` with the results of
-    /// the groups, in order.
+    /// Calls `work` with each value on all cores, in groups of consecutive values, and `take` with the result
+    /// of each group, in order.
     pub fn each_in_parallel<T: Default + Send>(
         &self,
         work: impl Fn(&mut T, u64, u64, &[u8]) -> Outcome<()> + Sync,
@@ -408,7 +411,7 @@ impl Input {
         };
         let mut batch = Batch::default();
         let read = self.each(0..u64::MAX, |index, offset, bytes| {
-            // One that fills a batch need not be copied.
+            // Do not copy a value that fills a batch by itself.
             if bytes.len() >= BATCH {
                 take_groups(batch.take_groups(&work))?;
                 let mut found = T::default();
@@ -418,7 +421,7 @@ impl Input {
             batch.push(index, offset, bytes);
             if batch.is_full() { take_groups(batch.take_groups(&work)) } else { Ok(()) }
         });
-        // What was read before the damage is good.
+        // The values before the damage are good.
         take_groups(batch.take_groups(&work)).and(read)
     }
 
@@ -427,7 +430,7 @@ impl Input {
         self.source.size().map_err(|error| Failure::file(&self.name, &error))
     }
 
-    /// All bytes of the file, without what is around its contents.
+    /// All bytes of the contents, without compression, encryption or hexadecimal.
     pub fn raw(&self) -> Outcome<Vec<u8>> {
         let read = || {
             let size = self.source.size()?;
@@ -442,13 +445,13 @@ impl Input {
         read().map_err(|error| Failure::file(&self.name, &error))
     }
 
-    /// The name of a value in messages: that of the file, and the index of its record.
+    /// The name of a value in messages: the file's name, and the index of the record if there are records.
     pub fn name_of(&self, index: u64) -> String {
         if self.has_records { format!("{}: record {index}", self.name) } else { self.name.clone() }
     }
 }
 
-/// The bytes that hexadecimal text spells, as it is copied from a debugger or a log; `None` for other text.
+/// Decodes hexadecimal text, as copied from a debugger or a log. Returns `None` for other text.
 fn from_hex(text: &[u8]) -> Option<Vec<u8>> {
     let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
     let mut digits = Vec::new();
@@ -470,16 +473,15 @@ fn in_words(layer: Foreign) -> &'static str {
     }
 }
 
-/// A value of Godot 3, encoded for Godot 4.
+/// Converts an encoded value of Godot 3 to Godot 4's format.
 fn to_godot4(bytes: &[u8], limits: &Limits, loss: Loss) -> Result<Vec<u8>, Error> {
     let mut encoder = Encoder::new(Vec::new(), EncodeOptions::default());
     let mut decoder = Decoder::of_godot3(bytes, Strictness::Strict, limits, loss);
-    // The value fills its bytes.
     decoder.decode_only(&mut encoder)?;
     Ok(encoder.into_output())
 }
 
-/// An error of the file itself, or of how its records lie.
+/// The failure for an error in reading the file or in the framing of its records.
 fn of_file(name: &str, error: &Error) -> Failure {
     match error.kind() {
         ErrorKind::Other(_) => Failure::File(format!("{name}: {error}")),

@@ -1,4 +1,4 @@
-//! [`Place`]: a part of a file, by its path.
+//! [`Place`]: a path to a part of a file.
 
 use variant_codec::View;
 use variant_codec::view::Key;
@@ -6,19 +6,19 @@ use variant_codec::view::Key;
 use super::{Input, limits};
 use crate::failure::{Failure, Outcome};
 
-/// A path of keys and indexes in text. In a file of records, the first step is the index of one.
+/// A parsed path of keys and indexes. In a file of records, the first step is the index of a record.
 pub struct Place<'p> {
-    /// The record; `None` for all of them.
+    /// The index of the record; `None` for all records, or if the file contains one value.
     pub record: Option<u64>,
-    /// The steps in the value.
+    /// The steps inside the value.
     pub steps: Vec<Key<'p>>,
 }
 
 impl<'p> Place<'p> {
-    /// Parses a path in this input.
+    /// Parses a path into `input`.
     ///
     /// # Errors
-    /// Fails if the input contains records and the path does not start with the index of one.
+    /// Fails if the input contains records and the path does not start with an index.
     pub fn of(input: &Input, path: &'p str) -> Outcome<Self> {
         if !input.has_records || path.is_empty() {
             return Ok(Self { record: None, steps: Key::path(path) });
@@ -26,14 +26,14 @@ impl<'p> Place<'p> {
         let (first, rest) = path.split_once('/').unwrap_or((path, ""));
         let record = first.parse().map_err(|_| {
             Failure::Data(format!(
-                "{}: a file of records: the path starts with the index of one, not {first:?}",
+                "{}: invalid record index {first:?}; a path in a file of records starts with the index of a record",
                 input.name
             ))
         })?;
         Ok(Self { record: Some(record), steps: Key::path(rest) })
     }
 
-    /// Calls `each` with the values that the path leads to, with their index and offset in the file.
+    /// Calls `each` with each value at the path, and the index and file offset of its record.
     pub fn each(
         &self,
         input: &Input,
@@ -42,7 +42,7 @@ impl<'p> Place<'p> {
         let limits = limits();
         self.each_value(input, |index, offset, bytes| {
             let place = View::within(bytes, &limits).and_then(|view| {
-                // Of a whole value, all bytes are read.
+                // A whole value must fill its bytes.
                 if self.steps.is_empty() {
                     view.check_end()?;
                 }
@@ -54,7 +54,7 @@ impl<'p> Place<'p> {
         })
     }
 
-    /// Calls `each` with the value, or the records, that the steps start in.
+    /// Calls `each` with each record that the path selects, or with the single value.
     pub fn each_value(
         &self,
         input: &Input,

@@ -1,16 +1,16 @@
-//! [`Progress`]: how much of a file has been read, on a terminal, if it takes long.
+//! [`Progress`]: a progress bar on a terminal for long reads.
 
 use std::cell::OnceCell;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Work that takes less time shows none.
+/// The bar appears after this time.
 const SHORT: Duration = Duration::from_secs(1);
-/// So many values are read between two looks at the clock.
+/// Values between two checks of the clock.
 const STEP: u64 = 256;
 
-/// A bar on standard error; nothing if that is no terminal.
+/// A progress bar on standard error, if that is a terminal.
 pub struct Progress {
     size: u64,
     start: Instant,
@@ -18,12 +18,12 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// The progress through so many bytes.
+    /// A bar for a file of `size` bytes.
     pub fn of(size: u64) -> Self {
         Self { size, start: Instant::now(), bar: OnceCell::new() }
     }
 
-    /// The value at this index starts at this offset.
+    /// Reports that the value at this index starts at this offset.
     pub fn at(&self, index: u64, offset: u64) {
         if index.is_multiple_of(STEP) && self.start.elapsed() > SHORT {
             let bar = self.bar.get_or_init(|| bar(self.size).with_elapsed(self.start.elapsed()));

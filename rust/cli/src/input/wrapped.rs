@@ -1,15 +1,15 @@
-//! What `FileAccess.open_compressed`, `open_encrypted` and `open_encrypted_with_pass` write around the contents of a file.
+//! The containers of `FileAccess.open_compressed`, `open_encrypted` and `open_encrypted_with_pass`.
 //!
-//! A compressed file, all numbers little-endian:
+//! A compressed file, with all numbers little-endian:
 //!
 //! ```text
 //! "GCPF" | mode u32 | block size u32 | size u32 | compressed size of each block u32 … | blocks … | "GCPF"
 //! ```
 //!
-//! There is one block more than whole blocks fit in the size, so that the last one may be empty. An encrypted file, in AES-256 and CFB:
+//! There are size / block size + 1 blocks, so the last one may be empty. An encrypted file, in AES-256-CFB:
 //!
 //! ```text
-//! "GDEC" | MD5 of the contents, 16 bytes | size u64 | initialization vector, 16 bytes | contents, filled up to 16 bytes
+//! "GDEC" | MD5 of the contents, 16 bytes | size u64 | initialization vector, 16 bytes | contents, padded to 16 bytes
 //! ```
 
 use std::io::{self, Read};
@@ -25,11 +25,11 @@ const COMPRESSED: &[u8; 4] = b"GCPF";
 const ENCRYPTED: &[u8; 4] = b"GDEC";
 const ZSTD: u32 = 2;
 const GZIP: u32 = 3;
-/// The size of blocks that the engine writes.
+/// The block size that the engine writes.
 const BLOCK: usize = 4096;
-/// FastLZ compresses no fewer bytes than this: the engine appends zeros.
+/// The least input of FastLZ; the engine pads shorter input with zeros.
 const LEAST_FASTLZ: usize = 16;
-/// AES works on so many bytes.
+/// The block size of AES.
 const CIPHER_BLOCK: usize = 16;
 
 /// The key of an encrypted file.
@@ -47,13 +47,13 @@ impl Key {
         Self(key)
     }
 
-    /// The key of `open_encrypted`; `None` unless there are 32 bytes.
+    /// The key of `open_encrypted`. Returns `None` unless there are 32 bytes.
     pub fn of_bytes(bytes: &[u8]) -> Option<Self> {
         bytes.try_into().ok().map(Self)
     }
 }
 
-/// Reads a file from its start.
+/// A cursor over the fields of a file.
 struct Fields<'b>(&'b [u8]);
 
 impl<'b> Fields<'b> {
@@ -75,24 +75,24 @@ impl<'b> Fields<'b> {
 /// The contents of a compressed file.
 #[derive(Debug)]
 pub struct Decompressed {
-    /// Zeros instead of damaged blocks. They end with the last block that is whole.
+    /// The contents up to the last whole block, with zeros for damaged blocks.
     pub contents: Vec<u8>,
-    /// What is wrong with the first damaged block.
+    /// The error of the first damaged block.
     pub damage: Option<String>,
 }
 
-/// The contents of a compressed file, up to the first damaged block; with `fills`, also what is behind it.
+/// Decompresses a file up to the first damaged block. With `fills`, continues after damaged blocks.
 ///
 /// # Errors
-/// Fails if the start of the file is damaged or it is compressed in an unknown mode.
+/// Fails if the header is damaged or the compression mode is unknown.
 pub fn decompress(file: &[u8], fills: bool) -> Result<Decompressed, String> {
-    /// So many blocks are filled with zeros: 256 MiB.
+    /// Limit on damaged blocks, which zeros replace: 256 MiB.
     const MOST_DAMAGED: usize = 1 << 16;
 
     let mut fields = Fields(file);
     fields.take(COMPRESSED.len())?;
     let (mode, block_size, size) = (fields.u32()?, fields.u32()? as usize, fields.u32()? as usize);
-    // Larger ones could expand a small file to gigabytes.
+    // Larger blocks could expand a small file to gigabytes.
     if !(1..=BLOCK).contains(&block_size) {
         return Err(format!("a block size of {block_size} bytes; the engine writes {BLOCK}"));
     }
@@ -132,12 +132,12 @@ pub fn decompress(file: &[u8], fills: bool) -> Result<Decompressed, String> {
     Ok(Decompressed { contents, damage })
 }
 
-/// Appends no more bytes than are expected.
+/// Decompresses a block into `into`. Appends at most `expected` bytes.
 fn decompress_block(mode: u32, block: &[u8], expected: usize, into: &mut Vec<u8>) -> io::Result<()> {
     let mut read = |source: &mut dyn Read| source.take(expected as u64).read_to_end(into).map(drop);
     match mode {
         0 => {
-            // The file may claim anything: a byte of a block stands for fewer than 256.
+            // The claimed size may be false; FastLZ expands a byte to fewer than 256.
             let most = block.len().saturating_mul(256);
             let mut found = vec![0; expected.min(most).max(LEAST_FASTLZ)];
             let count = fastlz_rs::decompress_to_buf(block, &mut found)
@@ -152,10 +152,10 @@ fn decompress_block(mode: u32, block: &[u8], expected: usize, into: &mut Vec<u8>
     }
 }
 
-/// A file with these contents, compressed with Zstandard. The engine finds the mode in the file.
+/// Compresses contents with Zstandard. The engine reads the mode from the file.
 ///
 /// # Errors
-/// Fails if there are more than 4 GiB.
+/// Fails if the contents exceed 4 GiB.
 pub fn compress(contents: &[u8]) -> Result<Vec<u8>, String> {
     let size = u32::try_from(contents.len()).map_err(|_| "a compressed file has at most 4 GiB".to_owned())?;
     let whole = contents.chunks_exact(BLOCK);
@@ -172,10 +172,10 @@ pub fn compress(contents: &[u8]) -> Result<Vec<u8>, String> {
     Ok(file)
 }
 
-/// The contents of an encrypted file.
+/// Decrypts a file.
 ///
 /// # Errors
-/// Fails if the file is damaged, or the key is another one.
+/// Fails if the file is damaged or the key is wrong.
 pub fn decrypt(file: &[u8], key: &Key) -> Result<Vec<u8>, String> {
     let mut fields = Fields(file);
     fields.take(ENCRYPTED.len())?;
@@ -183,7 +183,7 @@ pub fn decrypt(file: &[u8], key: &Key) -> Result<Vec<u8>, String> {
     let size = u64::from_le_bytes(fields.array()?);
     let vector: [u8; CIPHER_BLOCK] = fields.array()?;
     let size = usize::try_from(size).map_err(|_| format!("a size of {size} bytes"))?;
-    // The engine needs no whole block at the end.
+    // The engine does not need the padding of the last block.
     let mut contents = fields.take(size)?.to_vec();
     cfb_mode::Decryptor::<Aes256>::new(&key.0.into(), &vector.into()).decrypt(&mut contents);
     if Md5::digest(&contents).as_slice() != md5 {
@@ -192,7 +192,7 @@ pub fn decrypt(file: &[u8], key: &Key) -> Result<Vec<u8>, String> {
     Ok(contents)
 }
 
-/// A file with these contents, encrypted.
+/// Encrypts contents with a random initialization vector.
 ///
 /// # Errors
 /// Fails if the system has no random numbers.
@@ -217,7 +217,7 @@ mod tests {
         }
     }
 
-    /// What the engine has written.
+    /// Files that the engine has written.
     #[test]
     fn the_engines_files_are_read() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/vectors/wrapped.tsv");
@@ -238,7 +238,7 @@ mod tests {
             assert_eq!(Md5::digest(&contents).as_slice(), md5, "{label}");
             assert_eq!(whole(&compress(&contents).expect("compressed")), Ok(contents.clone()), "{label}");
             assert_eq!(decrypt(&encrypt(&contents, &key).expect("encrypted"), &key), Ok(contents), "{label}");
-            // The end of the last block of the cipher is not needed, and that of the file neither.
+            // The padding of the last cipher block and the magic number at the end are optional.
             for end in 0..file.len().saturating_sub(CIPHER_BLOCK) {
                 assert!(read(&file[..end]).is_err(), "{label}: {end} of {} bytes", file.len());
             }

@@ -17,13 +17,13 @@ use crate::input::{self, Input, Place};
 use crate::output::{self, Output, Target};
 pub use writer::{Notation, write};
 
-/// Appends a value as JSON, if it is one that strict decoding accepts.
+/// Appends an encoded value as JSON. Fails if strict decoding refuses it.
 pub fn append(bytes: &[u8], limits: &Limits, notation: Notation, out: &mut Vec<u8>) -> Result<()> {
     exact::check(bytes, limits)?;
     write(|| Decoder::new(bytes, Strictness::Strict, limits), notation, out)
 }
 
-/// Prints all values: one, or an array of records, or a record on each line.
+/// Prints one value, an array of records, or one record per line.
 pub fn json(input: &Input, lines: bool, notation: Notation, out: &mut Output) -> Outcome<()> {
     let limits = input::limits();
     let out = out.bytes();
@@ -47,7 +47,7 @@ pub fn json(input: &Input, lines: bool, notation: Notation, out: &mut Output) ->
         },
     )?;
     let end = match (is_list, is_empty) {
-        // Not on one line, which would be one record without elements.
+        // On two lines, because `from-json` would read `[]` on one line as one record.
         (true, true) => "[\n]\n",
         (true, false) => "\n]\n",
         (false, _) => "",
@@ -62,7 +62,7 @@ pub fn get(input: &Input, path: &str, notation: Notation, as_bytes: bool, out: &
     let are_records = input.has_records && place.record.is_none();
     place.each(input, |index, _, view| {
         let failed = |error| Failure::data(&input.name_of(index), &error);
-        // Elements of packed arrays have no bytes of their own.
+        // A view of an element of a packed array has no encoding of its own.
         let value = view.value().map_err(failed)?;
         if as_bytes {
             let bytes = compare::encoded(&view).map_err(failed)?;
@@ -80,19 +80,19 @@ pub fn get(input: &Input, path: &str, notation: Notation, as_bytes: bool, out: &
     if as_bytes { output::write(None, encoded, false, out) } else { Ok(()) }
 }
 
-/// How JSON is written.
+/// The form in which JSON is encoded.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum As {
     /// One value.
     Value,
-    /// A record of each value, such as each line. Of an array that starts with `[` on a line of its own, as `json` prints records, each
-    /// element.
+    /// A record for each value, such as each line. If an array starts with `[` on a line of its own, as
+    /// `json` prints records, a record for each element.
     Records,
-    /// A record of each element of the outermost array.
+    /// A record for each element of the outermost array.
     Elements,
 }
 
-/// Writes JSON as one value, or as records.
+/// Encodes a JSON file as one value or as records, and writes the result.
 pub fn from_json(file: &Path, how: As, target: &Target, out: &mut Output) -> Outcome<()> {
     let (name, text) = input::read(file)?;
     let contents = encode(&text, how).map_err(|error| Failure::Data(format!("{name}: {error}")))?;
@@ -102,16 +102,16 @@ pub fn from_json(file: &Path, how: As, target: &Target, out: &mut Output) -> Out
 /// Encodes JSON.
 ///
 /// # Errors
-/// Says what is not valid and where. Refuses values that strict decoding refuses.
+/// Fails if the JSON is invalid, or if strict decoding refuses a value.
 pub fn encode(text: &[u8], how: As) -> std::result::Result<Vec<u8>, String> {
     let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
     if depth(text) > MOST_LEVELS {
-        return Err(format!("nested deeper than {MOST_LEVELS} levels, which no value is"));
+        return Err(format!("JSON nested deeper than {MOST_LEVELS} levels; values have at most 1024"));
     }
     let limits = input::limits();
     let encoded = |value: &Value| -> Result<Vec<u8>> {
         let bytes = exact::encode(&mut &*value)?;
-        // Offsets in these bytes mean nothing to the reader.
+        // The offset is in the encoded bytes, which the user does not see.
         exact::check(&bytes, &limits).map_err(Error::without_offset)?;
         Ok(bytes)
     };
@@ -139,14 +139,14 @@ pub fn encode(text: &[u8], how: As) -> std::result::Result<Vec<u8>, String> {
     Ok(batch)
 }
 
-/// Whether only `[` is on the first line that is not empty.
+/// Whether the first line that is not empty contains only `[`.
 fn opens_on_its_own_line(text: &[u8]) -> bool {
     let Some(rest) = text.trim_ascii_start().strip_prefix(b"[") else { return false };
     let line = rest.split(|byte| *byte == b'\n').next().unwrap_or_default();
     line.len() < rest.len() && line.trim_ascii().is_empty()
 }
 
-/// Calls the function with each element of a list, of which only one is held.
+/// Calls the function with each element of a list. Holds one element at a time.
 struct Each<F>(F);
 
 impl<'de, F: FnMut(&Value) -> std::result::Result<(), String>> Visitor<'de> for Each<F> {
@@ -164,10 +164,10 @@ impl<'de, F: FnMut(&Value) -> std::result::Result<(), String>> Visitor<'de> for 
     }
 }
 
-/// Levels of JSON for a value of 1024 levels: a typed Dictionary takes five.
+/// The most levels of JSON: a value has up to 1024 levels, and a typed Dictionary takes five.
 const MOST_LEVELS: usize = 5 * 1025;
 
-/// How deeply JSON is nested.
+/// The number of nested levels of JSON.
 fn depth(json: &[u8]) -> usize {
     let (mut depth, mut deepest, mut in_text, mut is_escaped) = (0_usize, 0, false, false);
     for byte in json {

@@ -9,16 +9,16 @@ use variant_codec::stream::{ElementType, Lanes, NodePathParts, Precision, Sink, 
 use variant_codec::value::NodePath;
 use variant_codec::{Error, Result, Value, VariantType};
 
-/// How values are written for which JSON has no type.
+/// The form of values of types that JSON lacks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Notation {
-    /// As an object that names the type, so that the same bytes can be made of it.
+    /// An object that names the type, from which the same bytes can be restored.
     Lossless,
-    /// As what is nearest in JSON.
+    /// The nearest JSON value.
     Plain,
 }
 
-/// Appends the value that the source walks, which may happen twice. A Dictionary that repeats a key is no error here.
+/// Appends the value of the source as JSON. May call `source` twice. Accepts Dictionaries that repeat a key.
 ///
 /// # Errors
 /// Those of the source.
@@ -43,23 +43,23 @@ struct Writer<'o> {
     notation: Notation,
     /// Whether the next value is a key of an untyped Dictionary, in the lossless notation.
     key: Key,
-    /// How many keys are around the next value.
+    /// The number of keys around the next value.
     keys: usize,
-    /// How many Dictionaries have started.
+    /// The number of Dictionaries that have started.
     dictionaries: usize,
-    /// Those that start with a String as key and have other keys, by number. They are known when the value has been written once.
+    /// The Dictionaries, by number, that start with a String key and have other keys. Known after one pass.
     mixed: HashSet<usize>,
 }
 
 #[derive(Clone, Copy)]
 enum Key {
     None,
-    /// The first key decides how the Dictionary of this number is written.
+    /// The first key, which decides the form of the Dictionary of this number.
     First {
         number: usize,
         is_alone: bool,
     },
-    /// The Dictionary of this number is written as a JSON object.
+    /// A later key of the Dictionary of this number, which is a JSON object so far.
     OfObject(usize),
 }
 
@@ -69,13 +69,13 @@ struct Map {
     len: usize,
     written: usize,
     form: Form,
-    /// Where the current key starts.
+    /// The offset of the current key in the output.
     key_start: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// The first key decides.
+    /// Not known before the first key.
     Open,
     /// A JSON object.
     Object,
@@ -89,7 +89,7 @@ struct List {
     end: &'static str,
 }
 
-/// Whether a JSON object whose only key is this text means a value of the type with this name.
+/// Whether a JSON object with this text as its only key means a value of a type.
 fn names_form(text: &str) -> bool {
     use VariantType as T;
     let ty = VariantType::ALL.into_iter().find(|ty| ty.name() == text);
@@ -112,7 +112,7 @@ impl Writer<'_> {
         }
     }
 
-    /// To be called before a value is written; `text` if it is a String.
+    /// Must be called before each value; `text` is set if it is a String.
     #[inline]
     fn begin(&mut self, text: Option<Text<'_>>) {
         if let Key::None = self.key {
@@ -138,7 +138,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Starts a value of a type that JSON does not have. What this returns ends it.
+    /// Starts a value of a type that JSON lacks. Returns the text that ends it.
     fn tag(&mut self, ty: VariantType) -> &'static str {
         if self.notation == Notation::Plain {
             return "";
@@ -166,10 +166,9 @@ impl Writer<'_> {
         }
     }
 
-    /// The shortest text that stands for these 32 bits.
+    /// Writes the shortest text that `from-json` rounds to these 32 bits.
     fn single(&mut self, value: f32) -> Result<()> {
-        /// Of all 2³² numbers, the only one, with either sign, whose shortest text becomes another number if it is read as 64 bits and
-        /// rounded.
+        /// The only `f32`, with either sign, that changes if its shortest text is read as `f64` and rounded.
         const ROUNDED_TWICE: f32 = f32::from_bits(0x15AE_43FD);
 
         if value.is_finite() && value.abs() != ROUNDED_TWICE {
@@ -179,7 +178,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Numbers with commas, in lists of `per_element` if that is more than 1.
+    /// Writes a list of numbers, grouped in lists of `per_element` if that is more than 1.
     fn numbers<T>(
         &mut self,
         numbers: impl Iterator<Item = T>,
@@ -253,7 +252,6 @@ impl Writer<'_> {
         }
     }
 
-    /// Ends a list.
     fn end(&mut self, list: &List) -> Result<()> {
         self.put(list.end);
         Ok(())
@@ -407,7 +405,7 @@ impl Sink for Writer<'_> {
         if map.form == Form::Open {
             map.form = if key.starts_with(b"{\"Dictionary\":") { Form::Entries } else { Form::Object };
         } else if map.form == Form::Object && self.notation == Notation::Plain && !key.starts_with(b"\"") {
-            // JSON has no other keys than texts. Only the outermost of keys in keys is escaped: with each escape, its size may double.
+            // JSON keys are strings. Escape only the outermost nested key: each escape may double the size.
             let is_plain = !key.iter().any(|byte| matches!(byte, b'"' | b'\\'));
             if is_plain {
                 self.out.insert(map.key_start, b'"');

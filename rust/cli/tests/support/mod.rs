@@ -1,4 +1,4 @@
-//! A folder in which gdvar runs.
+//! Helpers for tests that run gdvar.
 
 // Not every test uses everything.
 #![allow(dead_code)]
@@ -11,10 +11,10 @@ use std::process::{Command, Stdio};
 use tempfile::TempDir;
 use variant_codec::{Value, frames};
 
-/// A folder in which gdvar runs.
+/// A temporary folder in which gdvar runs.
 pub struct Folder(TempDir);
 
-/// What gdvar has printed.
+/// The exit code and output of gdvar.
 #[derive(Debug)]
 pub struct Printed {
     pub code: Option<i32>,
@@ -23,12 +23,11 @@ pub struct Printed {
 }
 
 impl Printed {
-    /// Standard output as text.
     pub fn text(&self) -> &str {
         std::str::from_utf8(&self.stdout).expect("UTF-8")
     }
 
-    /// Standard output of a command that has succeeded.
+    /// Standard output of a command that must succeed.
     #[track_caller]
     pub fn good(self) -> Vec<u8> {
         assert_eq!(self.code, Some(0), "{}", self.stderr);
@@ -57,7 +56,7 @@ impl Folder {
         self.gdvar_of(arguments, b"")
     }
 
-    /// The same with this standard input.
+    /// Like [`Folder::gdvar`], with this standard input.
     pub fn gdvar_of(&self, arguments: &[&str], input: &[u8]) -> Printed {
         let mut command = Command::new(env!("CARGO_BIN_EXE_gdvar"));
         command.args(arguments).current_dir(self.0.path());
@@ -75,7 +74,7 @@ impl Folder {
         }
     }
 
-    /// Encodes JSON.
+    /// Encodes JSON with `gdvar from-json`.
     #[track_caller]
     pub fn encoded(&self, json: &str) -> Vec<u8> {
         self.gdvar_of(&["from-json"], json.as_bytes()).good()

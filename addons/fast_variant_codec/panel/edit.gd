@@ -27,6 +27,9 @@ static func changed(contents: Contents, node: int, text: String) -> PackedByteAr
 	var value: Variant = str_to_var(text)
 	if typeof(value) == TYPE_INT and type == TYPE_FLOAT:
 		value = float(value)
+	if typeof(value) != type and type in [TYPE_STRING, TYPE_STRING_NAME, TYPE_NODE_PATH]:
+		# Text without quotes.
+		value = type_convert(text, type)
 	if typeof(value) != type:
 		return PackedByteArray()
 	var encoded := FastVariantCodec.encode(value)

@@ -49,6 +49,7 @@ var _find := LineEdit.new()
 var _edit := Button.new()
 var _edit_dialog: ConfirmationDialog
 var _edit_text: LineEdit
+var _edit_problem: Label
 ## The bytes of the file with an edited value, not written yet.
 var _edited := PackedByteArray()
 var _write := Button.new()
@@ -65,8 +66,8 @@ func _init() -> void:
 	add_child(_make_toolbar())
 	add_child(_make_status())
 	_empty.text = (
-		"Open a file of values, drop one here, or paste hexadecimal digits.\n"
-		+ "Supported: files written by var_to_bytes, FileAccess.store_var and FastVariantCodec.pack_batch."
+		"Choose a save from Saves, open a file, drop one here, or paste hexadecimal digits.\n"
+		+ "Supported: files written by FastVariantCodec, FastVariantClasses, FileAccess.store_var and var_to_bytes."
 	)
 	_empty.horizontal_alignment = HORIZONTAL_ALIGNMENT_CENTER
 	_empty.vertical_alignment = VERTICAL_ALIGNMENT_CENTER
@@ -110,17 +111,15 @@ func _init() -> void:
 
 func open_file(path: String) -> void:
 	_path.text = path
-	_file = path
 	var refusal := Contents.refusal_of(path)
 	if refusal:
 		_say(refusal)
 	else:
-		_read(func() -> PackedByteArray: return FileAccess.get_file_as_bytes(path), path.get_file())
+		_read(func() -> PackedByteArray: return FileAccess.get_file_as_bytes(path), path.get_file(), path)
 
 
 ## Shows bytes under a name.
 func show_bytes(bytes: PackedByteArray, source: String) -> void:
-	_file = ""
 	_read(func() -> PackedByteArray: return bytes, source)
 
 
@@ -155,18 +154,16 @@ func find(text: String) -> void:
 	if contents == null or contents.bytes.is_empty() or text.is_empty():
 		return
 	var at := -1
-	if contents.has_records and text.is_valid_int():
-		var record := text.to_int() + (contents.record_count if text.to_int() < 0 else 0)
-		if record < 0 or record >= contents.record_count:
-			_say("There is no record %s: there are %d." % [text, contents.record_count])
-			return
+	var record := text.to_int() + (contents.record_count if text.to_int() < 0 else 0)
+	if contents.has_records and text.is_valid_int() and record >= 0 and record < contents.record_count:
 		at = contents.record_starts[record]
 	elif text.begins_with("0x") and text.is_valid_hex_number(true):
 		at = mini(text.hex_to_int(), contents.bytes.size() - 1)
 	else:
 		at = await _place_of(text.to_utf8_buffer(), hex.caret + 1)
 	if at < 0:
-		_say("\"%s\" is not in %s." % [text, _source])
+		_say("\"%s\" is not in %s.%s" % [text, _source, (
+				" Its records are 0 to %d." % (contents.record_count - 1) if contents.record_count and text.is_valid_int() else "")])
 		return
 	hex.caret = at
 	_on_byte_selected(at)
@@ -374,13 +371,16 @@ func _on_files_dropped(files: PackedStringArray) -> void:
 
 
 ## Loads and inspects bytes in the background, so that large files do not block the editor.
-func _read(load_bytes: Callable, source: String) -> void:
+func _read(load_bytes: Callable, source: String, path := "", on_shown := Callable()) -> void:
 	_say("Reading %s…" % source)
-	_source = source
 	var framing := _framing.selected as Contents.Framing
 	_start(func(wanted: Contents) -> void: wanted.read(load_bytes, framing), func(read: Contents) -> void:
 		contents = read
-		_show())
+		_source = source
+		_file = path
+		_show()
+		if on_shown:
+			on_shown.call())
 
 
 ## Runs `work` in the background to fill contents, then `on_done` to show them. Cancels the previous request.
@@ -458,25 +458,41 @@ func _on_edit_pressed() -> void:
 	if _edit_dialog == null:
 		_edit_dialog = ConfirmationDialog.new()
 		_edit_dialog.ok_button_text = "Show Difference"
+		_edit_dialog.dialog_hide_on_ok = false
 		_edit_text = LineEdit.new()
 		_edit_text.custom_minimum_size.x = 400 * EditorInterface.get_editor_scale()
-		_edit_dialog.add_child(_edit_text)
+		_edit_problem = Label.new()
+		_edit_problem.autowrap_mode = TextServer.AUTOWRAP_WORD_SMART
+		var box := VBoxContainer.new()
+		box.add_child(_edit_text)
+		box.add_child(_edit_problem)
+		_edit_dialog.add_child(box)
 		_edit_dialog.register_text_enter(_edit_text)
-		_edit_dialog.confirmed.connect(func() -> void: edit(_edit_text.text))
+		_edit_dialog.confirmed.connect(_on_edited)
 		add_child(_edit_dialog)
 	_edit_dialog.title = contents.title_of(tree.selected_node())
 	_edit_text.text = Edit.text_of(contents, tree.selected_node())
+	_edit_problem.text = ""
 	_edit_dialog.popup_centered()
 	_edit_text.grab_focus()
+	_edit_text.select_all()
 
 
-## Replaces the selected value by one in GDScript notation, and shows the difference.
-func edit(text: String) -> void:
+func _on_edited() -> void:
+	_edit_problem.text = edit(_edit_text.text)
+	if _edit_problem.text.is_empty():
+		_edit_dialog.hide()
+
+
+## Replaces the selected value by one in GDScript notation, and shows the difference. Returns why that is not possible, or
+## nothing.
+func edit(text: String) -> String:
 	var node := tree.selected_node()
 	var bytes := Edit.changed(contents, node, text)
 	if bytes.is_empty():
-		_say("%s is not a value of type %s, as GDScript writes it." % [text, contents.nodes[node]["type_name"]])
-		return
+		return "Write a value of type %s, as in GDScript: %s" % [contents.nodes[node]["type_name"], Edit.text_of(contents, node)]
+	if bytes == contents.bytes:
+		return "This is the value in the file. Write another one."
 	_edited = bytes
 	var first := contents
 	var framing := Contents.Framing.RECORDS if first.has_records else Contents.Framing.ONE_VALUE
@@ -488,14 +504,20 @@ func edit(text: String) -> void:
 		_show_comparison(second, differences, "not written yet")
 		if differences.found:
 			difference_tree.get_root().get_first_child().select(0))
+	return ""
 
 
 func _on_write_pressed() -> void:
 	var problem := Edit.write(_file, contents, _edited)
 	if problem:
 		_say(problem)
-	else:
-		open_file(_file)
+		return
+	var path := _file
+	var at := hex.caret
+	_read(func() -> PackedByteArray: return FileAccess.get_file_as_bytes(path), path.get_file(), path, func() -> void:
+		hex.caret = clampi(at, 0, contents.bytes.size() - 1)
+		_on_byte_selected(hex.caret)
+		_say("Written to %s." % path))
 
 
 func _on_difference_selected(difference: Differences.Difference) -> void:
@@ -528,7 +550,7 @@ func _show_problems() -> void:
 func _on_framing_selected(_index: int) -> void:
 	if contents:
 		var bytes := contents.bytes
-		_read(func() -> PackedByteArray: return bytes, _source)
+		_read(func() -> PackedByteArray: return bytes, _source, _file)
 
 
 func _on_range_selected(start: int, end: int) -> void:

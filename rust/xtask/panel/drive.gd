@@ -308,15 +308,21 @@ func _inspect_edit() -> void:
 	await tab.find("nowhere")
 	_check("what is not there is said", tab._title.text == "\"nowhere\" is not in edited.save.", tab._title.text)
 	await tab.find("3")
-	_check("and records that are not", tab._title.text == "There is no record 3: there are 3.", tab._title.text)
-	for wanted: Array in [["potion", "\"a much longer potion\""], ["hp", "12"]]:
+	_check("and the records that are there", tab._title.text == "\"3\" is not in edited.save. Its records are 0 to 2.", tab._title.text)
+	for wanted: Array in [["potion", "a much longer potion"], ["hp", "12"]]:
 		await tab.find(wanted[0])
 		_check("what is found can be edited", not tab._edit.disabled, tab.words.text)
 		tab._edit.pressed.emit()
-		tab._edit_dialog.hide()
-		tab.edit("[1]")
-		_check("other types are refused", tab._title.text.begins_with("[1] is not a value of type "), tab._title.text)
-		tab.edit(wanted[1])
+		if wanted[0] == "hp":
+			tab._edit_text.text = "[1]"
+			tab._edit_dialog.confirmed.emit()
+			_check("other types are refused", tab._edit_problem.text == "Write a value of type float, as in GDScript: 87.5",
+					tab._edit_problem.text)
+		tab._edit_dialog.confirmed.emit()
+		_check("and the dialog stays", tab._edit_dialog.visible)
+		tab._edit_text.text = wanted[1]
+		tab._edit_dialog.confirmed.emit()
+		_check("until the value is another one", not tab._edit_dialog.visible)
 		await _until(func() -> bool: return tab._write.visible and tab.difference_tree.is_visible_in_tree())
 		if wanted[0] == "hp":
 			await _picture("inspect_edit")
@@ -326,10 +332,11 @@ func _inspect_edit() -> void:
 		records[1]["bag"][1] = "a much longer potion"
 		if wanted[0] == "hp":
 			records[1]["hp"] = 12.0
-		await _until(func() -> bool: return tab.tree.is_visible_in_tree() and not tab._write.visible)
+		await _until(func() -> bool: return tab._title.text == "Written to user://edited.save.")
 		var file := FileAccess.open(path, FileAccess.READ)
 		_check("the engine reads what was written", [file.get_var(), file.get_var(), file.get_var()] == records)
-	await tab.find("title")
+	await tab.find("Day 1")
+	_check("quotes are part of the notation", tab.edit("\"Day 1\"").begins_with("This is the value "))
 	tab.edit("\"Day 2\"")
 	await _until(func() -> bool: return tab._write.visible)
 	FastVariantCodec.append_batch(path, ["more"])

@@ -27,7 +27,7 @@ static func run(tree: SceneTree) -> int:
 		example.hero.position = Vector2(count, 0)
 		example.save_to(1)
 		_same("status", "Saved in slot 1.", example.status.text)
-	_same("files", ["slot_1.backup_1", "slot_1.backup_2", "slot_1.save"], Array(DirAccess.get_files_at(saves.FOLDER)))
+	_same("files", ["slot_1.backup_1", "slot_1.backup_2", "slot_1.save"], Array(DirAccess.get_files_at(saves.folder)))
 	_same("the menu", "Ren, level 4", saves.list_saves()[1]["title"])
 	example.pick_up()
 	example.load_from(1)
@@ -49,11 +49,21 @@ static func run(tree: SceneTree) -> int:
 	example.save_to(1)
 	Engine.print_error_messages = prints
 	_same("a damaged save replaces no backup", Vector2(2, 0), saves.classes.load_batch(saves.path_of(1, 1)).value[1].position)
+	file = FileAccess.open(saves.path_of(1), FileAccess.WRITE)
+	file.store_buffer([4, 0, 0, 0, 255, 0, 0, 0])
+	file.close()
+	var summary: Dictionary = saves.list_saves()[1]
+	_same("the menu shows the backup", ["Ren, level 3", "This save is damaged."], [summary["title"], summary["problem"]])
+	Engine.print_error_messages = false
+	_same("a bug", "The game cannot be saved. Please report this bug.", saves.save_game(3, RefCounted.new(), {}))
+	Engine.print_error_messages = prints
 	FastVariantCodec.save_batch(saves.path_of(2), [{"version": 2}, null])
+	FastVariantCodec.save_batch(saves.path_of(3, 1), [{"version": 2}, null])
+	_same("a newer backup", "This save is from a newer version of the game.", saves.load_game(3)["problem"])
 	_same("newer", "This save is from a newer version of the game.", saves.load_game(2)["problem"])
 	for slot in example.SLOTS:
 		example.delete(slot)
-	_same("deleted", [{}, PackedStringArray()], [saves.list_saves(), DirAccess.get_files_at(saves.FOLDER)])
+	_same("deleted", [{}, PackedStringArray()], [saves.list_saves(), DirAccess.get_files_at(saves.folder)])
 	example.queue_free()
 	await tree.process_frame
 	Engine.print_error_messages = true

@@ -2,26 +2,28 @@ extends Node
 ## Saves and loads a game in numbered slots: atomic files, backups, autosave, a menu with pictures.
 ##
 ## To use it, copy this script into your project and add it under Project > Project Settings > Globals. Register your
-## classes in its _ready(), and keep everything to be saved in one object or Dictionary, the state.
+## classes once with `classes.register`, and keep everything to be saved in one object or Dictionary, the state.
 
 ## Emitted when an autosave has ended. `problem` is a message for the player; empty if it succeeded.
 signal autosaved(slot: int, problem: String)
 
-const FOLDER := "user://saves"
 ## Increase this if the state changes in a way that `upgrade` and `renamed` of FastVariantClasses cannot express.
 const VERSION := 1
 ## The number of backups of each slot.
 const BACKUPS := 2
 
+var folder := "user://saves"
 var classes := FastVariantClasses.new()
 
 var _job: FastVariantJob
+## Slots whose file was written or read without an error.
+var _good: Dictionary[int, bool] = {}
 
 
 ## Saves the state, and `summary` for the menu. Returns a message for the player; empty if it succeeded.
 func save_game(slot: int, state: Variant, summary: Dictionary, picture: Image = null) -> String:
 	_keep_backup(slot)
-	return problem_of(classes.try_save_batch(path_of(slot), _records(state, summary, picture)))
+	return _saved(slot, classes.try_save_batch(path_of(slot), _records(state, summary, picture)))
 
 
 ## Saves in the background and emits `autosaved`. Returns false if the last autosave is still being written.
@@ -31,63 +33,47 @@ func autosave(slot: int, state: Variant, summary: Dictionary, picture: Image = n
 	_keep_backup(slot)
 	# The call encodes the state, so the game may change it at once. Only the writing takes place in the background.
 	_job = classes.save_batch_async(path_of(slot), _records(state, summary, picture))
-	_job.completed.connect(func(result: FastVariantResult) -> void: autosaved.emit(slot, problem_of(result)))
+	_job.completed.connect(func(result: FastVariantResult) -> void: autosaved.emit(slot, _saved(slot, result)))
 	return true
 
 
 ## Loads a slot. Returns a Dictionary: "state" is null if nothing can be loaded; "problem" is a message for the player,
 ## also if a backup was loaded instead, or empty.
 func load_game(slot: int) -> Dictionary:
-	var problem := "This slot is empty."
-	for backup in 1 + BACKUPS:
-		var path := path_of(slot, backup)
-		if not FileAccess.file_exists(path):
-			continue
-		if backup > 0 or _version_of(path) <= VERSION:
-			var result := classes.load_batch(path)
-			if result.is_ok() and result.value.size() == 2:
-				var notice := "" if backup == 0 else problem + " An older one was loaded."
-				return {"state": result.value[1], "problem": notice}
-			if backup == 0:
-				push_warning(result.message)
-				problem = problem_of(result)
-		else:
+	var problem := ""
+	for path in _files_of(slot):
+		if _version_of(path) > VERSION:
 			return {"state": null, "problem": "This save is from a newer version of the game."}
-	return {"state": null, "problem": problem}
+		var result := classes.load_batch(path)
+		if result.is_ok() and result.value.size() == 2:
+			_good[slot] = path == path_of(slot)
+			return {"state": result.value[1], "problem": problem + " An older one was loaded." if problem else ""}
+		push_warning(result.message)
+		problem = problem if problem else problem_of(result)
+	return {"state": null, "problem": problem if problem else "This slot is empty."}
 
 
-## The summaries of all saves, by slot, each with "time", and "picture" if there is one. The summary of a damaged save
-## has only "title", the problem. Reads only the first record of each file.
+## The summaries of all saves, by slot, with "time" and, if there is one, "picture". If a save is damaged, the summary is
+## that of the backup that will be loaded, with "problem". Reads only the first record of each file.
 func list_saves() -> Dictionary[int, Dictionary]:
 	var saves: Dictionary[int, Dictionary] = {}
-	for file in DirAccess.get_files_at(FOLDER) if DirAccess.dir_exists_absolute(FOLDER) else PackedStringArray():
+	for file in DirAccess.get_files_at(folder) if DirAccess.dir_exists_absolute(folder) else PackedStringArray():
 		var slot := file.get_slice("_", 1).to_int()
-		if path_of(slot) != FOLDER.path_join(file):
-			continue
-		var first := FastVariantView.open_file(path_of(slot)).try_fetch(0)
-		if not first.is_ok() or not first.value is Dictionary:
-			saves[slot] = {"title": problem_of(first)}
-			continue
-		var summary: Dictionary = first.value
-		saves[slot] = summary
-		var picture := Image.new()
-		if summary.get("picture") is PackedByteArray and picture.load_webp_from_buffer(summary["picture"]) == OK:
-			summary["picture"] = picture
-		else:
-			summary.erase("picture")
+		if not saves.has(slot) and folder.path_join(file) in _files_of(slot):
+			saves[slot] = _summary_of(slot)
 	return saves
 
 
 func delete(slot: int) -> void:
-	for backup in 1 + BACKUPS:
-		DirAccess.remove_absolute(path_of(slot, backup))
+	for path in _files_of(slot):
+		DirAccess.remove_absolute(path)
 
 
 func path_of(slot: int, backup := 0) -> String:
-	return FOLDER.path_join("slot_%d.save" % slot if backup == 0 else "slot_%d.backup_%d" % [slot, backup])
+	return folder.path_join("slot_%d.save" % slot if backup == 0 else "slot_%d.backup_%d" % [slot, backup])
 
 
-## A message for the player; empty if nothing failed. The result's own message is for your log.
+## A message for the player; empty if nothing failed. The result's message is for your log.
 static func problem_of(result: FastVariantResult) -> String:
 	match result.error:
 		FastVariantCodec.OK:
@@ -111,15 +97,56 @@ func _records(state: Variant, summary: Dictionary, picture: Image) -> Array:
 	return [first, state]
 
 
-## Copies the save of a slot before it is replaced. A damaged save does not replace a good backup.
+## Notes whether a save succeeded, and returns a message for the player.
+func _saved(slot: int, result: FastVariantResult) -> String:
+	_good[slot] = result.is_ok()
+	if result.is_ok():
+		return ""
+	push_error(result.message)
+	var is_file := result.error == FastVariantCodec.FILE_ERROR or result.error == FastVariantCodec.OUT_OF_MEMORY
+	return problem_of(result) if is_file else "The game cannot be saved. Please report this bug."
+
+
+## Copies the save of a slot before it is replaced, unless it is damaged.
 func _keep_backup(slot: int) -> void:
-	DirAccess.make_dir_recursive_absolute(FOLDER)
-	if not FileAccess.file_exists(path_of(slot)) or not FastVariantCodec.load_batch(path_of(slot)).is_ok():
+	DirAccess.make_dir_recursive_absolute(folder)
+	if not FileAccess.file_exists(path_of(slot)):
+		return
+	# The file is read only if this run of the game has neither written nor loaded it.
+	if not _good.get(slot, false) and not FastVariantCodec.load_batch(path_of(slot)).is_ok():
 		return
 	for backup in range(BACKUPS, 1, -1):
 		if FileAccess.file_exists(path_of(slot, backup - 1)):
 			DirAccess.rename_absolute(path_of(slot, backup - 1), path_of(slot, backup))
 	DirAccess.copy_absolute(path_of(slot), path_of(slot, 1))
+
+
+## The save of a slot and its backups, the newest first.
+func _files_of(slot: int) -> PackedStringArray:
+	var files := PackedStringArray()
+	for backup in 1 + BACKUPS:
+		if FileAccess.file_exists(path_of(slot, backup)):
+			files.append(path_of(slot, backup))
+	return files
+
+
+func _summary_of(slot: int) -> Dictionary:
+	var problem := ""
+	for path in _files_of(slot):
+		var first := FastVariantView.open_file(path).try_fetch(0)
+		if not first.is_ok() or not first.value is Dictionary:
+			problem = problem_of(first)
+			continue
+		var summary: Dictionary = first.value
+		var picture := Image.new()
+		if summary.get("picture") is PackedByteArray and picture.load_webp_from_buffer(summary["picture"]) == OK:
+			summary["picture"] = picture
+		else:
+			summary.erase("picture")
+		if problem:
+			summary["problem"] = problem
+		return summary
+	return {"title": problem, "problem": problem}
 
 
 func _version_of(path: String) -> int:

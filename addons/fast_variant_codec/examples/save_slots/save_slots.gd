@@ -21,6 +21,8 @@ var saves := SaveManager.new()
 
 
 func _ready() -> void:
+	# Your game's saves are in another folder.
+	saves.folder = "user://save_slots_example"
 	saves.classes.register(Hero, {"name": "Hero"})
 	saves.classes.register(Item, {"name": "Item"})
 	saves.autosaved.connect(_on_autosaved)
@@ -95,7 +97,10 @@ func _row(slot: int, summary: Dictionary) -> Control:
 	var title := Label.new()
 	title.text = "%s\n%s" % ["Autosave" if slot == AUTOSAVE_SLOT else "Slot %d" % slot, summary.get("title", "empty")]
 	if summary.has("time"):
-		title.text += "\n" + Time.get_datetime_string_from_unix_time(summary["time"], true)
+		var local: int = summary["time"] + Time.get_time_zone_from_system()["bias"] * 60
+		title.text += "\n" + Time.get_datetime_string_from_unix_time(local, true)
+	if summary.has("problem"):
+		title.text += " (older)"
 	title.size_flags_horizontal = Control.SIZE_EXPAND_FILL
 	row.add_child(title)
 	if slot != AUTOSAVE_SLOT:

@@ -22,8 +22,8 @@ const LARGE := 3000
 const TIMES := 100
 ## Methods that print nothing for bad arguments, besides those that return their error.
 const NEVER_FAIL: Array[String] = [
-	"encoded_size", "inspect", "describe", "get_engine_report", "open", "open_records", "cancel", "is_done", "get_progress", "is_ok",
-	"get_error", "get_message_names", "for_network", "for_save_files", "unlimited", "allow_only", "rows",
+	"encoded_size", "inspect", "describe", "get_engine_report", "open", "open_file", "open_records", "cancel", "is_done", "get_progress",
+	"is_ok", "get_error", "get_message_names", "for_network", "for_save_files", "unlimited", "allow_only", "rows",
 ]
 
 var _methods := 0

@@ -5,7 +5,7 @@ mod support;
 use support::{Folder, batch, encoded};
 use variant_codec::{Reals, Value};
 
-/// A single value is recognised unless its bytes are also valid records.
+/// A single value is recognised unless its bytes are also valid records, or it has the size of a record and a truncated one.
 #[test]
 fn one_value_is_no_record() {
     let folder = Folder::new();
@@ -15,7 +15,6 @@ fn one_value_is_no_record() {
         Value::from("a text of 25 characters..."),
         Value::from("x".repeat(25)),
         Value::Rect2i([1, 2, 3, 4]),
-        Value::Rect2i([3, 0, 3, 4]),
         Value::from_iter([("hp", 87)]),
     ];
     for count in 0..64 {

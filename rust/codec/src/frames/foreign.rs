@@ -10,7 +10,7 @@ use crate::decoder::Decoder;
 use crate::ends::Ends;
 pub use crate::error::Foreign;
 use crate::error::{Error, Result};
-use crate::format::{FRAME_BYTES, VariantType};
+use crate::format::{FRAME_BYTES, Shape, VariantType};
 use crate::limits::{Limits, Strictness};
 use crate::outline::Outline;
 use crate::wire;
@@ -119,8 +119,10 @@ pub fn foreign<S: ReadAt + ?Sized>(source: &S, limits: &Limits) -> Result<Option
     }
     read_block(source, 0, size as usize, &mut bytes)?;
     let whole = Outline::of(&bytes, 1);
-    // An Array of 11 elements starts like a record that holds a Transform2D, but no more records follow.
-    let may_be_value = whole_records == 0 || whole.notes().first.is_empty();
+    // An Array of 11 elements starts like a record that holds a Transform2D, but no more records follow. A record and a truncated one
+    // may have the size of a Rect2i: they are likelier.
+    let is_fixed = whole.nodes().first().is_some_and(|value| matches!(value.ty.shape(), Shape::Fixed(..)));
+    let may_be_value = whole_records == 0 || !is_fixed && whole.notes().first.is_empty();
     if may_be_value && whole.error().is_none() && whole.end() >= bytes.len() {
         return Ok(Some(Foreign::OneValue));
     }

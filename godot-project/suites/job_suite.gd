@@ -136,7 +136,7 @@ func test_awaiting_without_holding() -> bool:
 	return true
 
 
-## Of two jobs, the second may be done before the script awaits it.
+## The second of two jobs may be done before the script awaits it.
 func test_awaiting_what_is_done() -> bool:
 	checks.subject(checks.MIXED, "await afterwards")
 	var job := FastVariantCodec.decode_batch_async([var_to_bytes(1)])

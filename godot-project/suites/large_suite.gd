@@ -5,7 +5,7 @@ extends "res://suites/suite.gd"
 const LARGE := 40000
 ## The number of entries from which several threads pay off.
 const MANY := 12000
-## The size of a packed array of which two are too large to encode.
+## The size of a packed array; two of them are too large to encode.
 const HALF := 1 << 30
 ## The free memory that the test with a result that is too large needs.
 const MEMORY := 5 << 30

@@ -17,7 +17,7 @@ use crate::wire;
 
 /// Bytes at the start of a file that show its format.
 const HEAD: usize = 64;
-/// So many whole records show that a file holds records.
+/// The number of whole records that show that a file holds records.
 const FIRST: u32 = 4;
 /// Larger files are not tested for being one value: the test reads the whole file.
 const WHOLE: u64 = 64 << 20;

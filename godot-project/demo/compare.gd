@@ -1,7 +1,7 @@
 ## Encodes and decodes real input with the engine and with the codec, compares everything, and prints a table.
 ##
 ## godot --headless --path godot-project --script res://demo/compare.gd -- [--data DIR]
-## DIR is a folder with your own JSON documents, each of which becomes an item of one more batch.
+## DIR is a folder with your own JSON documents. Each becomes an item of one more batch.
 extends SceneTree
 
 const Extension := preload("res://suites/extension.gd")

@@ -56,7 +56,7 @@ static func _hold(values: Array, type: int) -> bool:
 	return false
 
 
-## Returns whether the text contains only valid characters, all of which readers keep.
+## Returns whether the text contains only valid characters that readers keep.
 static func is_text(text: String) -> bool:
 	if text.begins_with(char(0xfeff)):
 		return false

@@ -363,7 +363,7 @@ func _check_places(bytes: PackedByteArray, value: Variant) -> void:
 					open.append([path + [index], expected[index]])
 
 
-## Rows, most of which have the same fields.
+## Rows; most have the same fields.
 static func _random_table(random: RandomValues, generator: RandomNumberGenerator) -> Array:
 	var types := {}
 	for field in FIELDS:

@@ -16,12 +16,19 @@ var buttons: Dictionary[String, Button] = {}
 var words := Label.new()
 
 var _limits: FastVariantLimits
+## The limits of each preset.
+var _presets: Dictionary[String, FastVariantLimits] = {}
+var _properties: Array[StringName] = []
 
 
 func _init(limits: FastVariantLimits) -> void:
 	_limits = limits
+	for property in ClassDB.class_get_property_list(&"FastVariantLimits", true):
+		if property["usage"] & PROPERTY_USAGE_STORAGE:
+			_properties.append(property["name"])
 	var bar := HFlowContainer.new()
 	for title in PRESETS:
+		_presets[title] = ClassDB.class_call_static(&"FastVariantLimits", PRESETS[title])
 		var button := Button.new()
 		button.text = title
 		button.tooltip_text = HELP[title]
@@ -41,30 +48,18 @@ func _process(_delta: float) -> void:
 
 ## The preset that has these limits; empty if there is none.
 func _preset() -> String:
-	for title in PRESETS:
-		var preset := _of(title)
-		if _properties().all(func(property: StringName) -> bool: return _limits[property] == preset[property]):
+	for title in _presets:
+		var preset := _presets[title]
+		if _properties.all(func(property: StringName) -> bool: return _limits[property] == preset[property]):
 			return title
 	return ""
 
 
-func _of(title: String) -> FastVariantLimits:
-	return ClassDB.class_call_static(&"FastVariantLimits", PRESETS[title])
-
-
 func _apply(title: String) -> void:
-	var preset := _of(title)
+	var preset := _presets[title]
 	var history := EditorInterface.get_editor_undo_redo()
 	history.create_action("Set Limits: %s" % title, UndoRedo.MERGE_DISABLE, _limits)
-	for property in _properties():
+	for property in _properties:
 		history.add_do_property(_limits, property, preset[property])
 		history.add_undo_property(_limits, property, _limits[property])
 	history.commit_action()
-
-
-static func _properties() -> Array[StringName]:
-	var names: Array[StringName] = []
-	for property in ClassDB.class_get_property_list(&"FastVariantLimits", true):
-		if property["usage"] & PROPERTY_USAGE_STORAGE:
-			names.append(property["name"])
-	return names

@@ -52,6 +52,8 @@ static func write(path: String, old: Contents, bytes: PackedByteArray) -> String
 		if records.is_ok() and FastVariantCodec.pack_batch(records.value) == bytes:
 			return FastVariantCodec.try_save_batch(path, records.value).message
 	var beside := path + ".new"
+	while FileAccess.file_exists(beside):
+		beside += "_"
 	var file := FileAccess.open(beside, FileAccess.WRITE)
 	var error := FileAccess.get_open_error()
 	if file:
@@ -61,6 +63,7 @@ static func write(path: String, old: Contents, bytes: PackedByteArray) -> String
 	if error == OK:
 		error = DirAccess.rename_absolute(beside, path)
 	if error != OK:
-		DirAccess.remove_absolute(beside)
+		if file:
+			DirAccess.remove_absolute(beside)
 		return "Cannot write %s: %s" % [path, error_string(error)]
 	return ""

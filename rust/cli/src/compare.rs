@@ -61,7 +61,7 @@ struct Comparison<'i, 'o> {
 }
 
 impl Comparison<'_, '_> {
-    /// Compares two records, of which one may be missing. Returns whether to compare more records.
+    /// Compares two records; one may be missing. Returns whether to compare more records.
     fn record(&mut self, index: u64, old: Option<&[u8]>, new: Option<&[u8]>) -> Outcome<bool> {
         let record =
             if self.old.has_records || self.new.has_records { format!("[{index}]") } else { String::new() };

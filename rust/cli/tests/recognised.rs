@@ -38,6 +38,11 @@ fn one_value_is_no_record() {
         ambiguous.push(value);
     }
     assert!(ambiguous.len() <= 6, "{ambiguous:02x?}");
+    // It has the size of a record that holds 0.0 and of a truncated one, so the user says what it is.
+    let value = encoded(Value::Rect2i([3, 0, 3, 4]));
+    folder.write("value.dat", &value);
+    assert_eq!(folder.gdvar(&["check", "value.dat"]).code, Some(1));
+    assert!(folder.gdvar(&["convert", "value.dat", "--as", "value", "--to", "value"]).good() == value);
 }
 
 #[test]

@@ -17,7 +17,7 @@ use crate::workspace::{EXTENSION, Workspace};
 const NOTICES: &str = "THIRD-PARTY-NOTICES.txt";
 /// The folder of the documents in the addon.
 pub const DOCUMENTS: &str = "docs/";
-/// What the zip leaves out of `docs/`.
+/// The parts of `docs/` that the zip leaves out.
 const NOT_FOR_USERS: [&str; 5] =
     ["architecture.md", "asset-library.md", "gdvar.in/", "gdvar.out/", "testing.md"];
 

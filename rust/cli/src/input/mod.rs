@@ -156,7 +156,7 @@ pub fn refuse_stdin_twice<'p>(files: impl IntoIterator<Item = &'p Path>) -> Outc
     Ok(())
 }
 
-/// Fails for folders, pipes and devices, some of which never end.
+/// Fails for folders, pipes and devices: some never end.
 fn regular(path: &Path) -> Outcome<()> {
     let name = name_of(path);
     let kind = fs::metadata(path).map_err(|error| Failure::file(&name, &error))?.file_type();

@@ -167,7 +167,7 @@ pub fn decode_part<D: Dialect>(
     built(input, limits, keys, write, |measure| view.write_part_into(measure, &mut before))
 }
 
-/// Decodes one of several records, to all of which the limits apply. `spent` is the share of earlier ones.
+/// Decodes one of several records. The limits apply to all together; `spent` is the share of earlier ones.
 ///
 /// # Errors
 /// Fails if the bytes are invalid or contain objects.

@@ -104,7 +104,7 @@ impl<'k, 's> VariantBuilder<'k, 's> {
         Self { parts: Some(Box::new(parts)), ..self }
     }
 
-    /// The value, parts of which other threads may still be filling.
+    /// The value. Other threads may still be filling parts of it.
     ///
     /// # Errors
     /// [`ErrorKind::OutOfMemory`](variant_codec::ErrorKind::OutOfMemory).

@@ -273,7 +273,7 @@ fn previews_are_short() {
             "\"/a/bc:x\"",
         ),
         ("17000000 0700000000000000", "RID(7)"),
-        ("18000100 0700000000000000", "instance id 7, without meaning to a reader"),
+        ("18000100 07000000000000FF", "instance id -72057594037927929, without meaning to a reader"),
         (
             "1b000000 01000000 15000000 06000000 40636c6173730000 04000000 04000000 4865726f",
             "\"Hero\", 0 properties",

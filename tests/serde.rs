@@ -106,7 +106,7 @@ impl<'de> Deserialize<'de> for Bytes {
     }
 }
 
-/// A field of a type that Rust has no name for, with the engine's bytes.
+/// Checks fields that need `#[serde(with = …)]` against the engine's bytes.
 macro_rules! fields {
     ($engine:ident; $($path:literal $name:literal: $ty:ty = $value:expr;)*) => {
         $({

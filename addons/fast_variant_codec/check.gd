@@ -9,6 +9,8 @@ func _initialize() -> void:
 		quit(1)
 		return
 	# Not preloaded: without the class, the script does not compile.
+	var report: Dictionary = ClassDB.class_call_static(&"FastVariantCodec", &"get_engine_report")
+	print("FastVariantCodec {addon_version}, Godot {engine_version}, {platform}, access path: {access_path}".format(report))
 	var check: RefCounted = load("res://addons/fast_variant_codec/self_check.gd").new()
 	check.run()
 	print("%d passed, %d failed" % [check.passed(), check.failed()])

@@ -150,7 +150,7 @@ func _graph(random: RandomNumberGenerator, count: int) -> Array:
 	return objects
 
 
-## The first difference of two values. Objects are equal if their variables are, and if they refer to equal objects.
+## The first difference between two values. Objects are equal if their variables are and they refer to equal objects.
 func _difference(expected: Variant, actual: Variant) -> String:
 	var pairs: Array[Array] = [[expected, actual, "value"]]
 	var partners: Dictionary[Object, Object] = {}
@@ -305,6 +305,7 @@ func test_what_cannot_be_written() -> bool:
 		["a Callable", [_hero_with(test_form)], "a Callable would be read as an empty one", "[0].\"any\""],
 		["a Signal", _hero_with(hero.script_changed), "a Signal has no meaning", ".\"any\""],
 		["flags", _hero_of_kind(3), "3 is not a value of the enum", ".\"kind\""],
+		["a resource elsewhere", [get_script()], "has the file \"res://suites/class_suite.gd\"; call `allow_resources`", "[0]"],
 		["another resource", [Curve.new()], "Curve has no script", "[0]"],
 		["a resource twice in keys", {[load(COLOURS)]: 1, [ResourceLoader.load(COLOURS, "", ResourceLoader.CACHE_MODE_IGNORE)]: 2}, "which was loaded twice", ".<key 1>[0]"],
 		["another native class", [_other_native()], "Node3D with the script of class \"Watched\", which makes objects of Node", "[0]"],

@@ -8,7 +8,7 @@ const NAMES: Array[String] = [
 ]
 ## The entry points that return values, whose memory is charged.
 const CHARGED: Array[String] = ["try_decode", "unpack_batch", "try_decode_godot3", "messages"]
-## The findings of searches: entry point, maximum number of bytes, tree of generators.
+## The inputs that searches have found: entry point, maximum number of bytes, tree of generators.
 const FOUND := "res://suites/fixtures/found.json"
 ## The memory of a call beyond its charge, according to docs/security.md: its own, and pages of the engine's pools.
 const MARGIN := 2 << 20

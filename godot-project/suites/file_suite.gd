@@ -227,7 +227,7 @@ func test_paths() -> bool:
 		checks.same_int("save_batch to %s" % path, OK, FastVariantCodec.save_batch(path, [path]))
 		checks.same_value("what the engine reads there", [path], _read_by_engine(path))
 		DirAccess.remove_absolute(ProjectSettings.globalize_path(path))
-	# The leftover of a killed save, which the next save removes.
+	# A temporary file that a killed save leaves. The next save removes it.
 	var remains := FOLDER + "/.fast-variant-codec-ABCDEFGH12345678.tmp"
 	for path: String in ["", "user://", remains, FOLDER, FOLDER + "/", "user://no such folder/x", "https://example.org/x", "uid://x"]:
 		for writer: String in WRITERS:

@@ -37,7 +37,7 @@ func test_crafted_inputs() -> bool:
 	return true
 
 
-## The codec encodes the engine's values for refused inputs, but not strictly: no strict reader accepts them.
+## If the engine decodes a refused input, `encode` writes the value as the engine does, and `try_encode` fails.
 func test_values_that_only_broken_bytes_make() -> bool:
 	for input_name in Crafted.INPUTS:
 		var value: Variant = Oracle.engine_decode(Crafted.INPUTS[input_name].hex_decode())

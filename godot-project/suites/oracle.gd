@@ -105,7 +105,7 @@ static func codec_decode(bytes: PackedByteArray, allow_objects := false) -> Vari
 	return value
 
 
-## With objects, setters and scripts may print.
+## Silent, because setters and scripts of objects may print.
 static func codec_try_decode(bytes: PackedByteArray, limits: FastVariantLimits) -> RefCounted:
 	Engine.print_error_messages = false
 	var outcome := FastVariantCodec.try_decode(bytes, limits)

@@ -70,7 +70,8 @@ func test_numbers_of_nodes() -> bool:
 	return true
 
 
-## If try_decode refuses the bytes, the outline has an error or a note. It does not compare keys or judge objects.
+## If try_decode refuses the bytes, the outline has an error or a note. The outline does not compare
+## keys or check objects.
 func _check_notes(outline: Dictionary, bytes: PackedByteArray) -> void:
 	var strict := FastVariantCodec.try_decode(bytes)
 	var is_odd: bool = outline["error"] != 0 or not outline["notes"].is_empty()

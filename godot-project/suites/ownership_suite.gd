@@ -213,7 +213,7 @@ func test_nodes_that_were_given_stay() -> bool:
 	return true
 
 
-## Waiting on another thread, which the main thread joins, is refused if the job needs the main thread.
+## On a thread that the main thread joins, `wait` is refused if the job needs the main thread.
 func test_waiting_on_another_thread() -> bool:
 	_write(Wire.behind_lengths(buffers_of(range(3000))))
 	var refused: Dictionary[String, FastVariantJob] = {
@@ -318,7 +318,7 @@ func _start(how: String, count := UNWANTED) -> FastVariantJob:
 	return FastVariantCodec.decode_batch_async(_node_buffers(count), with_objects())
 
 
-## Without threads, only the ways that need none.
+## The ways that work on this platform: without threads, those that need none.
 func _possible(ways: Array[String]) -> Array[String]:
 	return ways.filter(func(way: String) -> bool: return has_threads() or not way.ends_with("in a thread"))
 

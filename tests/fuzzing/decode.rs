@@ -1,4 +1,4 @@
-//! Reading as the engine does.
+//! Reads as the engine does.
 
 use variant_codec::stream::{Decoder, Source, ValueBuilder};
 use variant_codec::{Limits, Strictness};

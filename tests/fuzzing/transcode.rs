@@ -1,4 +1,4 @@
-//! Reading and rewriting.
+//! Reads and rewrites.
 
 use variant_codec::stream::{Buffer, Encoder, Precision, Source};
 use variant_codec::{EncodeOptions, PackedReals, Reals, Strictness, Value, format};

@@ -7,7 +7,7 @@ use variant_codec::Value;
 use crate::described::{self, Form, Shown};
 use crate::process::{Field, Label, Messages};
 
-/// The maximum depth of messages, apart from required fields.
+/// The maximum depth of messages, except those in required fields.
 const DEPTH: u32 = 5;
 const TEXTS: [&str; 9] = ["", "a", "testing", "Größe", "日本語", "😀", "\0", "a\0b", "\u{FEFF}x"];
 const FORM: Form = Form { shown: Shown::Held, enum_names: false, string_name_keys: false };

@@ -105,7 +105,7 @@ class Change:
 				packed.reverse()
 
 
-## Another thread, which changes what it is given. Without threads, nothing is changed.
+## A second thread, which changes the values it is given. Without threads, nothing changes.
 class Changer:
 	extends RefCounted
 	var _thread := Thread.new()
@@ -231,7 +231,7 @@ func end() -> void:
 	await next_frame()
 
 
-## Leaves jobs that have made Nodes: some still run when the engine ends; nobody has claimed the results of others.
+## Leaves jobs that have created Nodes: some still run when the engine quits; others hold unclaimed results.
 func _leave_jobs_behind() -> void:
 	var node := CountedNode.new()
 	var buffers: Array[PackedByteArray] = []

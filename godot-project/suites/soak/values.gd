@@ -354,7 +354,7 @@ func _frames_problem(framed: PackedByteArray) -> String:
 	return ""
 
 
-## The difference of two codec results, unless the engine does not reproduce the input either.
+## The difference between two codec results; empty if there is none or the engine does not reproduce the input.
 func _repeated_problem(expected: Variant, actual: Variant, bytes: PackedByteArray) -> String:
 	var found := Compare.difference(expected, actual)
 	if not found or not Oracle.engine_repeats(bytes, Oracle.engine_decode(bytes)):

@@ -393,13 +393,18 @@ impl Sink for Drawing {
 
     #[inline(never)]
     fn signal(&mut self, name: Text<'_>, object: u64) -> Result<()> {
-        self.show(|| format!("{} of the object {object}", name.quoted()))
+        self.show(|| format!("{} of the object {}", name.quoted(), object.cast_signed()))
     }
 
     #[inline(never)]
     fn object_id(&mut self, id: u64) -> Result<()> {
         self.show(|| {
-            if id == 0 { "null".to_owned() } else { format!("instance id {id}, without meaning to a reader") }
+            // Signed, as `Object.get_instance_id` returns it.
+            if id == 0 {
+                "null".to_owned()
+            } else {
+                format!("instance id {}, without meaning to a reader", id.cast_signed())
+            }
         })
     }
 

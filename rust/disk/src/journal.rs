@@ -43,7 +43,7 @@ impl Journal {
     /// Waits until no one appends to the file. Returns `false` if the wait times out.
     fn is_at_rest(&self, longest_wait: Duration) -> bool {
         let deadline = Instant::now() + longest_wait;
-        // The lock belongs to the file that is read, not to the path, which may lead to another one by now.
+        // The lock belongs to the open file, not to the path, which may lead to another file now.
         while !access::is_at_rest(&self.place, &lock(&self.file)) {
             if Instant::now() >= deadline {
                 return false;

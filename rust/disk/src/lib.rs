@@ -154,7 +154,8 @@ pub fn replace(place: &Path, parts: &[Vec<u8>]) -> Result<(), Failure> {
 /// succeeds, unless the file system cannot tell them apart.
 ///
 /// # Errors
-/// [`Failure::System`] with [`io::ErrorKind::AlreadyExists`] if there is such a file; otherwise as [`replace`].
+/// [`Failure::System`] with [`io::ErrorKind::AlreadyExists`] if the file exists; otherwise those of
+/// [`replace`].
 pub fn create(place: &Path, parts: &[Vec<u8>]) -> Result<(), Failure> {
     let is_new = |old: Option<&Metadata>| match old {
         None => Ok(()),

@@ -195,7 +195,7 @@ impl Interface {
     /// A pointer to the payload of `variant`, valid while the Variant is borrowed.
     ///
     /// # Panics
-    /// If the type is Nil, which has no payload.
+    /// Panics if the type is Nil, which has no payload.
     ///
     /// # Safety
     /// - `variant` holds a value of type `ty`.

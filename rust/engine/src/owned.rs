@@ -22,7 +22,7 @@ unsafe impl Sync for OwnedBytes {}
 unsafe impl Send for OwnedBytes {}
 
 impl OwnedBytes {
-    /// Takes over a handle of the caller.
+    /// Takes ownership of the caller's handle.
     pub fn new(bytes: PackedByteArray) -> Self {
         Self(bytes)
     }
@@ -123,7 +123,7 @@ impl GivenArray {
     /// The Array, on the main thread.
     ///
     /// # Panics
-    /// On another thread.
+    /// Panics if another thread calls this.
     pub fn get(&self) -> &AnyArray {
         assert!(is_main_thread(), "this is for the main thread");
         &self.0

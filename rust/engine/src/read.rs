@@ -484,7 +484,7 @@ impl Run<'_> {
     /// Elements whose components take `N` bytes.
     ///
     /// # Panics
-    /// If the components of this type do not take `N` bytes, or a Variant does not hold them itself.
+    /// Panics if the components of this type do not take `N` bytes, or a Variant does not hold them inline.
     #[inline(always)]
     pub fn lanes<const N: usize>(&mut self) -> impl Iterator<Item = [u8; N]> {
         assert_eq!(run_bytes(self.ty), Some(N));

@@ -134,7 +134,7 @@ impl<'s> Slots<'s> {
     /// The next element.
     ///
     /// # Panics
-    /// If there is none.
+    /// Panics if no element is left.
     #[inline(always)]
     fn next(&mut self) -> &mut Variant {
         let index = self.range.next().expect("no element is left");
@@ -154,7 +154,7 @@ impl<'s> Slots<'s> {
     /// Fills the next element.
     ///
     /// # Panics
-    /// If there is none, or the Array has a declared type.
+    /// Panics if no element is left, or the Array has a declared type.
     #[inline(always)]
     pub fn put(&mut self, value: Variant) {
         assert!(!self.is_typed, "the elements have a declared type");
@@ -172,7 +172,7 @@ impl<'s> Slots<'s> {
     /// The next element, of an Array of PackedByteArrays.
     ///
     /// # Panics
-    /// If there is none, or it has another type.
+    /// Panics if no element is left, or the element has another type.
     #[inline(always)]
     pub fn next_bytes(&mut self) -> &mut PackedByteArray {
         let slot = self.next();
@@ -283,7 +283,7 @@ impl StringSlots<'_> {
     /// Fills the next element.
     ///
     /// # Panics
-    /// If there is none.
+    /// Panics if no element is left.
     #[inline(always)]
     pub fn put(&mut self, string: GString) {
         let index = self.range.next().expect("no element is left");
@@ -302,7 +302,7 @@ impl StringSlots<'_> {
     /// Splits off the next `count` elements for another thread.
     ///
     /// # Panics
-    /// If there are fewer.
+    /// Panics if fewer elements are left.
     pub fn leave(&mut self, count: usize) -> Self {
         let left = self.range.start..self.range.start + count;
         assert!(left.end <= self.range.end, "no such elements are left");

@@ -1,4 +1,4 @@
-//! Making Strings.
+//! Creates Strings.
 
 use std::mem::MaybeUninit;
 

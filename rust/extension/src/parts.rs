@@ -1,7 +1,7 @@
 //! Encodes and decodes one large value on several threads.
 //!
-//! Both stop at the first error without reporting it. A single thread then repeats the work and finds the error and its
-//! path, as for small values.
+//! The threads stop at the first error without reporting it. A single thread then repeats the work and finds
+//! the error and its path, as for small values.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

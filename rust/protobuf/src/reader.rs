@@ -1,4 +1,4 @@
-//! Bytes → records, and skipping of groups.
+//! Reads records from bytes, and skips groups.
 
 use variant_codec::limits::Budget;
 use variant_codec::{Error as CodecError, ErrorKind, Result};

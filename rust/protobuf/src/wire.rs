@@ -6,7 +6,7 @@ use crate::varint::{LONGEST_VARINT, put_varint};
 /// The maximum nesting of messages, including groups and map entries, as in official implementations.
 pub const MAX_NESTING: u32 = 100;
 
-/// The wire format of messages. Both use the same schema; neither can be decoded as the other.
+/// The wire format of messages. Both formats use the same schema; neither can be decoded as the other.
 ///
 /// ```
 /// use variant_codec::Value;

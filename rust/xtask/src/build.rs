@@ -1,4 +1,4 @@
-//! Building the addon's library and putting it where the addon looks for it.
+//! Builds the addon's library and copies it to where the addon looks for it.
 
 use std::env::consts::{ARCH, OS};
 use std::fs;

@@ -1,4 +1,4 @@
-//! Exporting a project as a game for Linux, or as a page.
+//! Exports a project as a game for Linux, or as a page.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -95,11 +95,24 @@ fn documents(workspace: &Workspace) -> Result<Vec<(String, Vec<u8>)>> {
         let mut bytes = fs::read(docs.join(file))?;
         if file.ends_with(".md") {
             let is_packed = |target: &str| files.iter().any(|file| file.starts_with(target));
-            bytes = without_links(&String::from_utf8(bytes)?, |target| !is_packed(target)).into_bytes();
+            let text = without_comments(&String::from_utf8(bytes)?);
+            bytes = without_links(&text, |target| !is_packed(target)).into_bytes();
         }
         documents.push((file.clone(), bytes));
     }
     Ok(documents)
+}
+
+/// Removes HTML comments: the tests of examples, and marks for generated tables.
+fn without_comments(text: &str) -> String {
+    let mut shown = text.to_owned();
+    let events: Vec<_> = Parser::new(text).into_offset_iter().collect();
+    for (event, range) in events.into_iter().rev() {
+        if event == Event::Start(Tag::HtmlBlock) && text[range.clone()].starts_with("<!--") {
+            shown.replace_range(range, "");
+        }
+    }
+    shown
 }
 
 /// Replaces links to files for which `leads_out` by their text.

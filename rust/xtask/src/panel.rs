@@ -29,7 +29,7 @@ const LIMIT: Duration = Duration::from_secs(300);
 /// Drives the panel in an editor window, on a display made for it; saves a picture of each tab in the folder `pictures`.
 ///
 /// # Errors
-/// If the panel shows anything that the engine does not say, or anything is printed as an error.
+/// Fails if the panel shows anything that the engine does not say, or anything is printed as an error.
 pub fn window(workspace: &Workspace, godot: &Godot, zip: &Path, pictures: Option<&Path>) -> Result<Tally> {
     let screen = Screen::open()?;
     let folder = install(workspace, zip)?;
@@ -58,8 +58,7 @@ pub fn headless(workspace: &Workspace, godot: &Godot, zip: &Path) -> Result<Tall
     judged(&run::watch(&mut command, Echo::Nothing, LIMIT)?)
 }
 
-/// The verdict, which includes that the engine did not warn of anything that the panel did: from Godot 4.5 on, such a
-/// warning names its script.
+/// The verdict. The panel must not cause engine warnings: from Godot 4.5 on, such a warning names its script.
 fn judged(outcome: &Outcome) -> Result<Tally> {
     let warned =
         outcome.log.contains("WARNING:") && outcome.log.contains(&format!("(res://addons/{EXTENSION}/"));

@@ -1,4 +1,4 @@
-//! Running Godot projects headless.
+//! Runs Godot projects headless.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -38,7 +38,7 @@ impl Sandbox {
     /// The sandbox in the folder `home`, created if needed. bubblewrap is unpacked in `tools`.
     ///
     /// # Errors
-    /// Fails, with one line, if this machine has no bubblewrap or does not let it run.
+    /// Fails with a one-line error if this machine has no bubblewrap or does not let it run.
     pub fn open(machine: &Machine, tools: &Path, home: &Path) -> Result<Self> {
         let bubblewrap = bubblewrap(machine, tools)?;
         let root = root(home);

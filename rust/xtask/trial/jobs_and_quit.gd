@@ -3,7 +3,7 @@ extends SceneTree
 
 const PATH := "user://jobs_and_quit.dat"
 
-## A job that is still held when the engine ends.
+## A job that is still held when the engine quits.
 var held: FastVariantJob
 
 

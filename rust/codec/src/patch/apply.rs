@@ -1,4 +1,4 @@
-//! A value and a patch → the new value.
+//! Applies a patch to a value.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;

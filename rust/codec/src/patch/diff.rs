@@ -1,4 +1,4 @@
-//! Two values → a patch.
+//! Computes the patch between two values.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;

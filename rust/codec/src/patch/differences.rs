@@ -1,4 +1,4 @@
-//! Two values → their differences, for people to read.
+//! Lists the differences between two values, for people to read.
 
 use std::collections::{HashMap, HashSet};
 

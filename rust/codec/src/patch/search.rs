@@ -2,7 +2,8 @@
 //!
 //! Numbers that occur once in each list are anchors ("patience"). The longest chain of anchors in the same order
 //! stays, and the ranges between are searched in turn. Without anchors, Myers' greedy search looks for the fewest
-//! changes. Both spend a budget of steps. Once it is used up, they replace the rest: the time is linear.
+//! changes. Both spend one budget of steps. Once the budget is used up, the remaining ranges are replaced
+//! whole, so the time is linear.
 
 use std::ops::Range;
 
@@ -109,7 +110,8 @@ impl Search<'_> {
         self.charge(prefix + suffix + 1);
     }
 
-    /// Returns the longest chain of numbers that occur once in each range, in the same order; `None` without any.
+    /// Returns the longest chain of numbers that occur once in each range, in the same order. Returns `None`
+    /// if there are no such numbers.
     fn anchors(&mut self, gone: Range<usize>, come: Range<usize>) -> Result<Option<Vec<(usize, usize)>>> {
         self.charge(gone.len() + come.len());
         for index in gone.clone() {

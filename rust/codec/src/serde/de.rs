@@ -138,7 +138,7 @@ impl<'de> Deserializer<'de> for Value {
             | Self::Float(_)
             | Self::String(_)
             | Self::StringName(_) => self.deserialize_any(visitor),
-            // Matches no field, and `Value` refuses it: a lone `f32` is a component outside of any value.
+            // An `f32` matches no field, and `Value` refuses it, because no value is a lone 32-bit component.
             _ => visitor.visit_f32(f32::NAN),
         }
     }

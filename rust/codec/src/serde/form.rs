@@ -84,7 +84,7 @@ fn components(value: &Value) -> Value {
 /// Reads the value of the form with this name.
 ///
 /// # Errors
-/// If the payload is not such a form.
+/// Fails if the payload is not such a form.
 pub(super) fn named(name: &str, payload: Value) -> Result<Value> {
     match form_named(name) {
         Some(ty) => read(ty, payload),
@@ -96,7 +96,7 @@ pub(super) fn named(name: &str, payload: Value) -> Result<Value> {
 /// itself is accepted, and so are components as the fields of a struct, in order.
 ///
 /// # Errors
-/// If the payload is not such a form.
+/// Fails if the payload is not such a form.
 pub(super) fn of_field(name: &str, payload: Value) -> Result<Value> {
     match form_named(name) {
         Some(ty) if payload.is_nil() && !matches!(ty, VariantType::Callable | VariantType::Object) => {
@@ -113,7 +113,7 @@ pub(super) fn of_field(name: &str, payload: Value) -> Result<Value> {
 /// other maps to the field's Rust type, which knows their keys.
 ///
 /// # Errors
-/// If it is neither.
+/// Fails if the value is neither.
 pub(super) fn of_plain(ty: VariantType, value: Value) -> Result<Value> {
     match value {
         Value::Nil | Value::Dictionary(_) => Ok(value),
@@ -214,7 +214,7 @@ fn element_form(element: OwnedElementType) -> Value {
 /// Reads a value of type `ty` from the content of its form.
 ///
 /// # Errors
-/// If the payload is not such a form.
+/// Fails if the payload is not such a form.
 pub(super) fn read(ty: VariantType, payload: Value) -> Result<Value> {
     use VariantType as T;
 

@@ -1,4 +1,4 @@
-//! Decoding and encoding of values.
+//! Decodes and encodes values.
 
 use super::builder::ValueBuilder;
 use super::types::Value;

@@ -218,7 +218,8 @@ impl Marks {
     }
 }
 
-/// The offsets of the keys of a Dictionary that can be read, each with its hash, so that a large key is read only once.
+/// The offset and hash of each readable key of a Dictionary. Lookups compare hashes first, so they rarely
+/// read the keys again.
 #[derive(Debug, Default)]
 struct Keys {
     found: HashTable<(u32, u32)>,

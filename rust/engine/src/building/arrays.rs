@@ -49,7 +49,7 @@ impl<'s> Building<'s> {
     /// Makes the next value the next element of the open Array.
     ///
     /// # Panics
-    /// If no Array is open, it has no more elements, or the last one has another type.
+    /// Panics if no Array is open, it has no more elements, or the last one has another type.
     #[inline(always)]
     pub fn next_element(&mut self) {
         let interface = self.interface;
@@ -104,7 +104,7 @@ impl<'s> Building<'s> {
     /// Drops the last element of the open Array, which must be typed. The next element replaces it.
     ///
     /// # Panics
-    /// If there is none, or elements were left to other threads.
+    /// Panics if no typed Array is open, it has no last element, or elements were left to other threads.
     pub fn drop_element(&mut self) {
         let Some(Open::Array { len, index, place, declared, is_shorter, is_left, .. }) = self.open.last_mut()
         else {
@@ -125,8 +125,8 @@ impl<'s> Building<'s> {
     /// and returns false if elements cannot be accessed in place or have another type.
     ///
     /// # Panics
-    /// If there are more values than elements, values of this type do not have `N` bytes, or the last element has
-    /// another type than the Array.
+    /// Panics if there are more values than elements, values of this type do not have `N` bytes, or the last
+    /// element has another type than the Array.
     #[inline(always)]
     pub fn put_run<const N: usize>(
         &mut self,
@@ -168,7 +168,7 @@ impl<'s> Building<'s> {
     /// Closes the open Array.
     ///
     /// # Panics
-    /// If no Array is open, or the last element has another type.
+    /// Panics if no Array is open, or the last element has another type.
     #[inline(always)]
     pub fn close_array(&mut self) {
         self.keep_element();
@@ -185,7 +185,8 @@ impl<'s> Building<'s> {
     /// Hands the next `count` elements of the open Array to another thread.
     ///
     /// # Panics
-    /// If no Array is open, it has fewer elements left, elements of it were dropped, or its type is a class of objects.
+    /// Panics if no Array is open, it has fewer elements left, elements of it were dropped, or its type is a
+    /// class of objects.
     pub fn leave_elements(&mut self, count: usize) -> Slots<'s> {
         self.keep_element();
         let Some(Open::Array { array, len, index, place, declared, is_shorter, is_left, .. }) =

@@ -16,7 +16,7 @@ impl<'s> Building<'s> {
     /// Hands the value of the open entry to another thread. Returns `None` if the key was refused.
     ///
     /// # Panics
-    /// If the declared type of the values is a class of objects.
+    /// Panics if the declared type of the values is a class of objects.
     pub fn leave_value(&mut self) -> Option<DeferredValue<'s>> {
         match self.open.last_mut() {
             Some(Open::Dictionary { dictionary, value, declared: (_, declared), .. }) if !value.is_null() => {
@@ -62,7 +62,7 @@ impl<'s> Building<'s> {
     /// Makes the next value the key of the open Dictionary's next entry.
     ///
     /// # Panics
-    /// If no Dictionary is open, or the last value has another type.
+    /// Panics if no Dictionary is open, or the last value has another type.
     #[inline(always)]
     pub fn next_key(&mut self) {
         self.keep_value();
@@ -97,7 +97,8 @@ impl<'s> Building<'s> {
     /// Makes the next value that of the last key. Drops the entry unless `kept`.
     ///
     /// # Panics
-    /// If no key is open, the key has another type than the Dictionary's keys, or other threads may be filling the key.
+    /// Panics if no key is open, the key has another type than the Dictionary's keys, or other threads may be
+    /// filling the key.
     #[inline(always)]
     pub fn next_value(&mut self, kept: bool) {
         let (layout, gaps) = (self.layout, self.gaps);
@@ -120,7 +121,8 @@ impl<'s> Building<'s> {
     /// Makes the next value that of `key` instead of the last key.
     ///
     /// # Panics
-    /// If no key is open, copied entries still lack values, or the key has another type than the Dictionary's keys.
+    /// Panics if no key is open, copied entries still lack values, or the key has another type than the
+    /// Dictionary's keys.
     #[inline(always)]
     pub fn next_value_of(&mut self, key: &Variant) {
         let (interface, layout) = (self.interface, self.layout);
@@ -152,7 +154,8 @@ impl<'s> Building<'s> {
     /// empty. [`Building::next_copied_value`] then selects the values one by one.
     ///
     /// # Panics
-    /// If direct access is off, no Dictionary is open, it is typed or has entries, or `template` is not a Dictionary.
+    /// Panics if direct access is off, no Dictionary is open, it is typed or has entries, or `template` is
+    /// not a Dictionary.
     #[inline(always)]
     pub fn copy_entries(&mut self, template: &Variant) {
         let (interface, Some(layout)) = (self.interface, self.layout) else {
@@ -180,7 +183,7 @@ impl<'s> Building<'s> {
     /// Makes the next value that of the next copied entry.
     ///
     /// # Panics
-    /// If there is none, or no key is open.
+    /// Panics if no copied entry is left, or no key is open.
     #[inline(always)]
     pub fn next_copied_value(&mut self) {
         let Some(Open::Dictionary { value, at_key: at_key @ true, copied, .. }) = self.open.last_mut() else {
@@ -196,7 +199,7 @@ impl<'s> Building<'s> {
     /// Erases the copied entries that have no value yet.
     ///
     /// # Panics
-    /// If no Dictionary is open.
+    /// Panics if no Dictionary is open.
     #[cold]
     #[inline(never)]
     pub fn discard_copied(&mut self) {
@@ -216,7 +219,7 @@ impl<'s> Building<'s> {
     /// The number of entries of the open Dictionary.
     ///
     /// # Panics
-    /// If no Dictionary is open.
+    /// Panics if no Dictionary is open.
     pub fn dictionary_len(&self) -> usize {
         let Some(Open::Dictionary { dictionary, .. }) = self.open.last() else {
             panic!("no Dictionary is open");
@@ -231,7 +234,7 @@ impl<'s> Building<'s> {
     /// Closes the open Dictionary.
     ///
     /// # Panics
-    /// If no Dictionary is open, or the last value has another type.
+    /// Panics if no Dictionary is open, or the last value has another type.
     #[inline(always)]
     pub fn close_dictionary(&mut self) {
         self.keep_value();

@@ -163,7 +163,7 @@ impl<'s> Building<'s> {
     /// does.
     ///
     /// # Panics
-    /// If the offset is beyond the end.
+    /// Panics if the offset is beyond the end.
     pub fn put_decoded(&mut self, ty: VariantType, bytes: &PackedByteArray, offset: usize) -> bool {
         assert!(offset <= bytes.len(), "there is no such offset");
         let (interface, layout, place) = (self.interface, self.layout, self.place());

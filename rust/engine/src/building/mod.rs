@@ -177,7 +177,7 @@ impl<'s> Building<'s> {
     /// The finished value.
     ///
     /// # Panics
-    /// If a container is still open, or other threads may be filling parts of the value.
+    /// Panics if a container is still open, or other threads may be filling parts of the value.
     #[inline(always)]
     pub fn finish(self) -> Variant {
         assert!(self.open.is_empty() && self.gaps == 0, "the value is not finished");
@@ -188,7 +188,7 @@ impl<'s> Building<'s> {
     /// to their entries afterwards.
     ///
     /// # Panics
-    /// If a container is still open.
+    /// Panics if a container is still open.
     pub fn finish_with_gaps(self, staged: Vec<StagedValues<'s>>) -> Unfinished<'s> {
         assert!(self.open.is_empty(), "a container is still open");
         Unfinished::new(self.root, staged)
@@ -237,7 +237,7 @@ impl<'s> Building<'s> {
     /// The value that was put last; `None` if it is a container that other threads may be filling.
     ///
     /// # Panics
-    /// If no value has been put since a container was opened.
+    /// Panics if no value has been put since a container was opened.
     #[inline(always)]
     pub fn last(&self) -> Option<&Variant> {
         let last = if self.place.is_null() {
@@ -254,7 +254,7 @@ impl<'s> Building<'s> {
     /// The type of the value that was put last; other threads may be filling parts of it.
     ///
     /// # Panics
-    /// If no value has been put since a container was opened.
+    /// Panics if no value has been put since a container was opened.
     #[inline(always)]
     pub fn last_type(&self) -> Option<VariantType> {
         assert!(!self.place.is_null() || self.open.is_empty(), "nothing has been put");
@@ -296,7 +296,7 @@ impl<'s> Building<'s> {
     /// Closes and returns the value that [`Building::open_detached`] opened.
     ///
     /// # Panics
-    /// If none is open, or other threads may be filling parts of it.
+    /// Panics if no detached value is open, or other threads may be filling parts of it.
     pub fn close_detached(&mut self) -> Variant {
         assert!(self.gaps == 0, "the value is not finished");
         match self.pop() {

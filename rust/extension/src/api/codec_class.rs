@@ -112,9 +112,10 @@ impl FastVariantCodec {
     /// Decodes all records in [param bytes], as written by [method pack_batch], [method FileAccess.store_var] or
     /// [method StreamPeer.put_var], strictly and in parallel. Prints nothing.
     ///
-    /// The result's [member FastVariantResult.value] is an Array of the values. If a record is damaged or truncated,
-    /// the Array ends before it, and the result tells its index, the byte and the reason; no objects are created after
-    /// it. [param limits] apply to the whole buffer; the default is [method FastVariantLimits.for_save_files].
+    /// The result's [member FastVariantResult.value] is an Array of the values. If a record is damaged or
+    /// truncated, the Array ends before it, and the result has its index, the byte and the reason; no objects
+    /// are created after it. [param limits] apply to the whole buffer; the default is
+    /// [method FastVariantLimits.for_save_files].
     #[func]
     fn unpack_batch(
         bytes: PackedByteArray,
@@ -236,11 +237,12 @@ impl FastVariantCodec {
     /// Decodes each of the [param buffers], an Array, as [method try_decode] does, in the background. Any thread may
     /// change the buffers as soon as the call returns. Prints nothing.
     ///
-    /// The result's [member FastVariantResult.value] is an Array with one value per buffer, [code]null[/code] where
-    /// decoding failed; the result has the indexes of those, and the reason for each. [param limits] apply to each
-    /// buffer. With [member FastVariantLimits.allow_objects], setters run, so the main thread does the work, in slices
-    /// of 2 milliseconds per frame. Nodes in the result are yours once you get it from [method FastVariantJob.wait] or
-    /// [signal FastVariantJob.completed]; otherwise they are freed with the job.
+    /// The result's [member FastVariantResult.value] is an Array with one value per buffer: [code]null[/code]
+    /// if its decoding failed. The result has the index of each failed buffer and the reason. [param limits]
+    /// apply to each buffer. With [member FastVariantLimits.allow_objects], setters run, so the main thread
+    /// does the work, in slices of 2 milliseconds per frame. Nodes in the result are yours once you get it
+    /// from [method FastVariantJob.wait] or [signal FastVariantJob.completed]; otherwise they are freed with
+    /// the job.
     #[func]
     fn decode_batch_async(
         buffers: AnyArray,
@@ -489,9 +491,9 @@ impl FastVariantCodec {
         })
     }
 
-    /// Converts the file [param from], as written by [method save_batch] or [method FileAccess.store_var], to the file
-    /// [param to], which Godot 3's [code]get_var[/code] reads value by value; otherwise as
-    /// [method convert_godot3_file]. [param lossy] is as in [method encode_godot3].
+    /// Converts the file [param from], written by [method save_batch] or [method FileAccess.store_var], to
+    /// Godot 3's format. Godot 3's [code]get_var[/code] reads the file [param to] value by value. Otherwise,
+    /// the call works like [method convert_godot3_file]. [param lossy] is as in [method encode_godot3].
     #[func]
     fn convert_file_to_godot3(
         from: GString,

@@ -44,7 +44,7 @@ pub struct FastVariantJob {
     base: Base<RefCounted>,
 }
 
-/// For the editor, which recreates each object when it reloads the library.
+/// The editor recreates each object when it reloads the library.
 #[godot_api]
 impl IRefCounted for FastVariantJob {
     fn init(base: Base<RefCounted>) -> Self {

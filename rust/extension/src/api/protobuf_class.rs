@@ -26,10 +26,10 @@ impl FastProtobufCodec {
     /// Compiles the schema in the file at [param path]: a [code].proto[/code] file in proto2, proto3 or an edition, or, with any
     /// other extension, a descriptor set from [code]protoc --include_imports --descriptor_set_out[/code].
     ///
-    /// Imports are searched for in each of [param import_folders], in the folder of the file, and in
-    /// [code]res://[/code], in this order; [code]google/protobuf/timestamp.proto[/code] and the other standard files
-    /// are built in. If the schema cannot be loaded, prints one error with file, line and column, and returns
-    /// [code]null[/code].
+    /// Searches for imports in each of [param import_folders], in the folder of the file, and in
+    /// [code]res://[/code], in this order. [code]google/protobuf/timestamp.proto[/code] and the other
+    /// standard files are built in. If the schema cannot be loaded, prints one error with file, line and
+    /// column, and returns [code]null[/code].
     #[func]
     fn load_schema(
         path: GString,

@@ -58,7 +58,7 @@ pub struct FastVariantResult {
     is_about_item: bool,
 }
 
-/// For the editor, which recreates each object when it reloads the library; the contents of a result are lost then.
+/// The editor recreates each object when it reloads the library; a result then loses its contents.
 #[godot_api]
 impl IRefCounted for FastVariantResult {
     fn init(_base: Base<RefCounted>) -> Self {

@@ -39,9 +39,10 @@ use crate::view::{Column, Format, Shown, Step, Test, fill, get, matching, sought
 /// objects, whatever the limits allow: fetch their properties. It never finds a value that decoding would not return:
 /// if a Dictionary repeats the key, or a typed container holds a value of another type, the result is an error.
 ///
-/// Any thread may use a view. A view of a buffer keeps the bytes as they were when it was opened. A view of a file
-/// keeps the file open: it finds records that are appended later, but if the file is replaced, it continues to read the
-/// old file. Do not change existing records in the file: the view remembers their offsets.
+/// Any thread may use a view. A view of a buffer keeps the bytes as they were when it was opened. A view of a
+/// file keeps the file open and finds records that are appended later. If the file is replaced, the view
+/// continues to read the old file. Do not change existing records in the file: the view remembers their
+/// offsets.
 ///
 /// [b]Files that grow.[/b] A view shows the records of [method FastVariantCodec.append_batch] once the append is done.
 /// During an append, it shows the earlier records; the first access waits for the append, at most 5 seconds. It ignores
@@ -102,8 +103,8 @@ impl FastVariantView {
     }
 
     /// Opens a view of the records in the file at [param path], as written by [method FastVariantCodec.save_batch] or
-    /// [method FileAccess.store_var]; otherwise as [method open_records] with the same [param limits] and
-    /// [param godot3].
+    /// [method FileAccess.store_var]. It shows them as one Array. [param limits] and [param godot3] are as in
+    /// [method open_records].
     ///
     /// The file may be larger than memory: the view reads on demand, and holds at most one record, or 1 MiB, at a time.
     /// If the first record is damaged, it reads up to 64 MiB to identify another format. The call waits for saves
@@ -199,9 +200,9 @@ impl FastVariantView {
         })
     }
 
-    /// Returns the byte range of the value at [param path] in the buffer or file: the offset of its first byte, and the
-    /// offset after its last byte. Elements of packed arrays have no header. If the path leads nowhere, the result is
-    /// empty and one error is printed.
+    /// Returns the byte range of the value at [param path] in the buffer or file: the offset of its first
+    /// byte, then the offset after its last. Elements of packed arrays have no header. If the path leads
+    /// nowhere, the result is empty and one error is printed.
     #[func(gd_self)]
     fn byte_range(this: Gd<Self>, path: Variant) -> PackedInt64Array {
         guard("FastVariantView.byte_range", || {

@@ -11,7 +11,7 @@ use variant_codec::{ErrorKind, Result};
 pub struct CreatedObjects(Vec<InstanceId>);
 
 impl CreatedObjects {
-    /// Takes over the objects of `created` from `start` on.
+    /// Takes ownership of the objects of `created` from `start` on.
     pub fn take_from(&mut self, created: &mut Self, start: usize) {
         self.0.extend(created.0.drain(start..));
     }
@@ -31,7 +31,7 @@ impl CreatedObjects {
         self.0.is_empty()
     }
 
-    /// Takes over all objects of `created`.
+    /// Takes ownership of all objects of `created`.
     pub fn append(&mut self, mut created: Self) {
         self.0.append(&mut created.0);
     }

@@ -36,7 +36,7 @@ pub enum Objects<'c> {
     Refused,
     /// With class and properties. Getters run, so this is for the calling thread only.
     Full(&'c StoredProperties),
-    /// As plain containers, if their classes have been registered; otherwise as with `Refused`.
+    /// As plain containers if their classes have been registered; otherwise like `Refused`.
     Registered(&'c Registered<'c>),
 }
 

@@ -1,4 +1,4 @@
-//! Decoding of repeated fields.
+//! Decodes repeated fields.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Decoding of maps, whose entries are messages.
+//! Decodes maps, whose entries are messages.
 
 use std::cmp::Ordering;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! Scanning the records of a message.
+//! Scans the records of a message.
 
 use std::ops::Range;
 

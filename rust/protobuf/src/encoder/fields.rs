@@ -1,4 +1,4 @@
-//! Encoding of single values, and lookup of field names.
+//! Encodes single values, and looks up field names.
 
 use variant_codec::stream::{Sink, Text};
 use variant_codec::text::{Utf8Rule, put_utf8, utf8_len};

@@ -1,4 +1,4 @@
-//! Encoding of repeated fields.
+//! Encodes repeated fields.
 
 use variant_codec::stream::Sink;
 use variant_codec::{Result, VariantType};

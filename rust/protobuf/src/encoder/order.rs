@@ -1,4 +1,4 @@
-//! The order of fields and entries, and checks of the fields of a message together.
+//! Sorts fields and map entries, and checks required fields and oneofs.
 
 use variant_codec::error::quoted;
 use variant_codec::{ErrorKind, Result};

@@ -48,7 +48,8 @@ fn ticks() -> Result<Ticks> {
     parse(&stat).context("/proc/stat has no line of all processors")
 }
 
-/// Reads user, nice, system, idle, iowait, irq, softirq and steal. The later fields are already part of user.
+/// Reads user, nice, system, idle, iowait, irq, softirq and steal. The later fields, guest and guest_nice,
+/// are already counted in user and nice.
 fn parse(stat: &str) -> Option<Ticks> {
     let fields = stat.lines().next()?.strip_prefix("cpu ")?.split_whitespace().take(8);
     let fields: Vec<u64> = fields.map(str::parse).collect::<Result<_, _>>().ok()?;

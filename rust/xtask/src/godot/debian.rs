@@ -62,7 +62,7 @@ pub fn make_ready(home: &Path) -> Result<Godot> {
         }
         // Linker scripts also end in `.so`; patchelf refuses them, and they have no run path.
         let Ok(old) = patchelf.run(&["--print-rpath".as_ref(), library]) else { continue };
-        // A library with a run path of its own does not search its program's.
+        // A library that has its own run path does not search the program's.
         if !old.trim().is_empty() {
             patchelf.run(&["--force-rpath".as_ref(), "--set-rpath".as_ref(), run_path.as_ref(), library])?;
         }

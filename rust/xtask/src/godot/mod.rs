@@ -1,4 +1,4 @@
-//! Finding a real Godot 4, or installing one in a private folder.
+//! Finds a real Godot 4, or installs one in a private folder.
 
 mod debian;
 mod program;

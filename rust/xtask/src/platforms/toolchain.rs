@@ -44,7 +44,7 @@ impl<'a> Toolchain<'a> {
     /// Installs the compiler under `target/`, unless it is there.
     ///
     /// # Errors
-    /// Fails, with one line, if this machine does not meet the requirements.
+    /// Fails with a one-line error if this machine does not meet the requirements.
     pub fn open(workspace: &'a Workspace) -> Result<Self> {
         let machine = debian::machine()
             .filter(|_| cfg!(all(target_os = "linux", target_arch = "x86_64")))

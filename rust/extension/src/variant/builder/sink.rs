@@ -237,7 +237,7 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
         if self.building.put_signal(name, object) {
             return Ok(());
         }
-        // The object need not exist, which only the engine's own reader allows.
+        // Only the engine's own reader accepts a Signal whose object does not exist.
         let name = marked(&[name]);
         self.put_by_engine(|encoder| encoder.signal(texts(&name)[0], object))
     }

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
-use godot::classes::{Object, Script};
+use godot::classes::{Object, Resource, Script};
 use godot::obj::Gd;
 use variant_codec::error::quoted;
 use variant_codec::{Error, Result};
@@ -148,6 +148,13 @@ impl Registry {
                 return Error::object("freed by a getter");
             };
             let label = label(&object);
+            let resource = object.clone().try_cast::<Resource>().ok();
+            if let Some(path) = resource.as_ref().and_then(resources::file_of) {
+                return Error::object(format!(
+                    "{label} has the file {}; call `allow_resources` with its folder and class",
+                    quoted(&path)
+                ));
+            }
             Error::object(match object.get_script() {
                 Some(_) => format!("{label} is not registered; call `register` with its script"),
                 None => format!(

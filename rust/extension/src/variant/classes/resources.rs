@@ -53,18 +53,23 @@ fn leaves(path: &str) -> bool {
     path.split(['/', '\\']).any(|part| part == "..")
 }
 
+/// The path of the resource's own file in the project, if it has one. Resources inside others have none.
+pub fn file_of(resource: &Gd<Resource>) -> Option<String> {
+    let path = text_of(&resource.get_path());
+    (path.starts_with(ROOT) && !path.contains("::") && !leaves(&path)).then_some(path)
+}
+
 /// The UID, which may be empty, and the path of a resource; `None` unless its folder and type are allowed.
 pub fn reference(registry: &Registry, object: &Variant) -> Option<(String, String)> {
     if registry.folders.is_empty() {
         return None;
     }
     let resource = object.try_to::<Gd<Resource>>().ok()?;
-    let path = text_of(&resource.get_path());
+    let path = file_of(&resource)?;
     let is_allowed = |folder: &super::Folder| {
         path.starts_with(&folder.path) && folder.types.iter().any(|ty| is_of(&resource.clone().upcast(), ty))
     };
-    // Resources inside others have no file of their own.
-    if path.contains("::") || leaves(&path) || !registry.folders.iter().any(|folder| is_allowed(folder)) {
+    if !registry.folders.iter().any(|folder| is_allowed(folder)) {
         return None;
     }
     let uid = ResourceLoader::singleton().get_resource_uid(&path);

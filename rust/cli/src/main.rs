@@ -1,8 +1,11 @@
 //! `gdvar`: the command that shows, compares, checks and converts Godot's encoded Variants.
 
+use std::error::Error;
 use std::io;
+use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::thread;
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
@@ -259,10 +262,14 @@ fn main() -> ExitCode {
     if let Command::Completions { .. } | Command::Man = command {
         return exit_code(print(command));
     }
-    let pool = rayon::ThreadPoolBuilder::new().stack_size(STACK).build();
-    let done = pool
-        .map_err(|error| Failure::File(format!("cannot start threads: {error}")))
-        .and_then(|pool| pool.install(|| print(command)));
+    let no_thread = |error: &dyn Error| Failure::File(format!("cannot start threads: {error}"));
+    let pool = rayon::ThreadPoolBuilder::new().stack_size(STACK).build_global();
+    let done = pool.map_err(|error| no_thread(&error)).and_then(|()| {
+        // Not a thread of the pool, whose threads must not wait for each other.
+        let thread = thread::Builder::new().stack_size(STACK).spawn(|| print(command));
+        let ended = thread.map_err(|error| no_thread(&error))?.join();
+        ended.unwrap_or_else(|panic| resume_unwind(panic))
+    });
     exit_code(done)
 }
 

@@ -176,7 +176,7 @@ impl Checker<'_> {
             } else {
                 let at = self.cursor.position();
                 self.key(key)?;
-                self.rows.open(KeyPosition::of(at, self.cursor.position())?)?;
+                self.rows.open(KeyPosition::of(at, self.cursor.position())?, count - index)?;
             }
             self.value(value)?;
         }
@@ -185,7 +185,10 @@ impl Checker<'_> {
                 self.rows.open_followed(base, row, followed)?;
             }
             self.rows.check_distinct(self.cursor.bytes(), base)?;
-            self.rows.learn(slot, base);
+            // The outermost Dictionary has no sibling with the same keys.
+            if self.depth > 1 {
+                self.rows.learn(slot, base);
+            }
             self.rows.open.truncate(base);
         }
         self.depth -= 1;
@@ -256,8 +259,15 @@ fn is_plain(text: &[u8]) -> bool {
         let word = u64::from_ne_bytes(*word);
         odd |= word | word.wrapping_sub(ONE);
     }
-    let rest = rest.iter().fold(ONE, |word, byte| word << 8 | u64::from(*byte));
-    (odd | rest | rest.wrapping_sub(ONE)) & TOP == 0
+    let last = match (text.last_chunk::<8>(), rest.first_chunk::<4>(), rest.last_chunk::<4>()) {
+        // Overlaps the words before it.
+        (Some(last), ..) => u64::from_ne_bytes(*last),
+        (_, Some(first), Some(last)) => {
+            u64::from(u32::from_ne_bytes(*first)) << 32 | u64::from(u32::from_ne_bytes(*last))
+        }
+        _ => rest.iter().fold(ONE, |word, byte| word << 8 | u64::from(*byte)),
+    };
+    (odd | last | last.wrapping_sub(ONE)) & TOP == 0
 }
 
 /// Accepts non-ASCII text that an encoder would write.
@@ -330,9 +340,10 @@ impl Rows {
         (found as usize == count).then_some(start as usize)
     }
 
+    /// Adds a key, the first of `count` that may follow.
     #[inline(always)]
-    fn open(&mut self, key: KeyPosition) -> Option<()> {
-        self.open.try_reserve(1).ok()?;
+    fn open(&mut self, key: KeyPosition, count: usize) -> Option<()> {
+        self.open.try_reserve(count).ok()?;
         self.open.push(key);
         Some(())
     }

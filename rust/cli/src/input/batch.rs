@@ -1,7 +1,9 @@
-//! [`Batch`]: values that all cores process.
+//! [`Batch`]: values that all cores process, and [`Running`]: a batch that they process now.
 
 use std::ops::Range;
+use std::sync::mpsc::{Receiver, sync_channel};
 
+use rayon::Scope;
 use rayon::prelude::*;
 
 use crate::failure::Outcome;
@@ -29,11 +31,11 @@ impl Batch {
         self.values.push((index, offset, start..self.bytes.len()));
     }
 
-    /// Empties the batch. Returns the result of each group of values, with the error that ended it.
-    pub fn take_groups<T: Default + Send>(
+    /// Empties the batch, and returns the results of `work`.
+    fn take_groups<T: Default + Send>(
         &mut self,
         work: impl Fn(&mut T, u64, u64, &[u8]) -> Outcome<()> + Sync,
-    ) -> Vec<(T, Outcome<()>)> {
+    ) -> Results<T> {
         /// Several groups per core, so that one busy core does not delay the rest.
         const PER_CORE: usize = 8;
 
@@ -49,5 +51,49 @@ impl Batch {
         self.values.clear();
         self.bytes.clear();
         groups
+    }
+}
+
+/// The batch that the cores process while the next one is read.
+pub struct Running<T>(Option<Receiver<(Batch, Results<T>)>>);
+
+/// The result of each group of values, with the error that ended it.
+type Results<T> = Vec<(T, Outcome<()>)>;
+
+impl<T> Default for Running<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<T: Default + Send> Running<T> {
+    /// Starts `work` on a batch, and calls `take` with the results of the batch before it. Returns an empty batch.
+    pub fn start<'scope>(
+        &mut self,
+        scope: &Scope<'scope>,
+        mut batch: Batch,
+        work: &'scope (impl Fn(&mut T, u64, u64, &[u8]) -> Outcome<()> + Sync),
+        take: &mut impl FnMut(Results<T>) -> Outcome<()>,
+    ) -> Outcome<Batch>
+    where
+        T: 'scope,
+    {
+        let (sender, receiver) = sync_channel(1);
+        scope.spawn(move |_| {
+            let results = batch.take_groups(work);
+            // Nobody receives them if an earlier batch failed.
+            let _ = sender.send((batch, results));
+        });
+        let earlier = self.0.replace(receiver);
+        Self(earlier).finish(take)
+    }
+
+    /// Waits for the batch, and calls `take` with its results. Returns an empty batch.
+    pub fn finish(&mut self, take: &mut impl FnMut(Results<T>) -> Outcome<()>) -> Outcome<Batch> {
+        // If a worker panicked, the scope passes the panic on.
+        let Some((batch, results)) = self.0.take().and_then(|batch| batch.recv().ok()) else {
+            return Ok(Batch::default());
+        };
+        take(results).map(|()| batch)
     }
 }

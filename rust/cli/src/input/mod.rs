@@ -7,6 +7,7 @@ mod wrapped;
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
+use std::mem;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::{Mutex, mpsc};
@@ -21,7 +22,7 @@ use variant_codec::{EncodeOptions, Error, ErrorKind, Limits, Strictness, Value, 
 use crate::STACK;
 use crate::failure::{Failure, Outcome};
 use crate::output::printable;
-use batch::{BATCH, Batch};
+use batch::{BATCH, Batch, Running};
 pub use place::Place;
 use progress::Progress;
 use wrapped::Decompressed;
@@ -400,29 +401,38 @@ impl Input {
     }
 
     /// Calls `work` with each value on all cores, in groups of consecutive values, and `take` with the result
-    /// of each group, in order.
+    /// of each group, in order. Reads the next values meanwhile.
     pub fn each_in_parallel<T: Default + Send>(
         &self,
         work: impl Fn(&mut T, u64, u64, &[u8]) -> Outcome<()> + Sync,
         mut take: impl FnMut(T) -> Outcome<()>,
     ) -> Outcome<()> {
-        let mut take_groups = |groups: Vec<(T, Outcome<()>)>| {
+        let work = &work;
+        let mut take_all = |groups: Vec<(T, Outcome<()>)>| {
             groups.into_iter().try_for_each(|(found, done)| take(found).and(done))
         };
-        let mut batch = Batch::default();
-        let read = self.each(0..u64::MAX, |index, offset, bytes| {
-            // Do not copy a value that fills a batch by itself.
-            if bytes.len() >= BATCH {
-                take_groups(batch.take_groups(&work))?;
-                let mut found = T::default();
-                let done = work(&mut found, index, offset, bytes);
-                return take_groups(vec![(found, done)]);
-            }
-            batch.push(index, offset, bytes);
-            if batch.is_full() { take_groups(batch.take_groups(&work)) } else { Ok(()) }
-        });
-        // The values before the damage are good.
-        take_groups(batch.take_groups(&work)).and(read)
+        rayon::in_place_scope(|scope| {
+            let mut running = Running::default();
+            let mut batch = Batch::default();
+            let read = self.each(0..u64::MAX, |index, offset, bytes| {
+                // Do not copy a value that fills a batch by itself.
+                if bytes.len() >= BATCH {
+                    running.start(scope, mem::take(&mut batch), work, &mut take_all)?;
+                    running.finish(&mut take_all)?;
+                    let mut found = T::default();
+                    let done = work(&mut found, index, offset, bytes);
+                    return take_all(vec![(found, done)]);
+                }
+                batch.push(index, offset, bytes);
+                if batch.is_full() {
+                    batch = running.start(scope, mem::take(&mut batch), work, &mut take_all)?;
+                }
+                Ok(())
+            });
+            // The values before the damage are good.
+            running.start(scope, batch, work, &mut take_all)?;
+            running.finish(&mut take_all).and(read)
+        })
     }
 
     /// The number of bytes that [`Input::raw`] returns.

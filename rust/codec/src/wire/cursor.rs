@@ -124,7 +124,15 @@ impl<'a> Cursor<'a> {
     /// Skips `expected` if it is next, and returns whether it was.
     #[inline(always)]
     pub fn passes(&mut self, expected: &[u8]) -> bool {
-        let is_next = self.bytes.get(self.at..).is_some_and(|rest| rest.starts_with(expected));
+        let Some(next) = self.bytes.get(self.at..).and_then(|rest| rest.get(..expected.len())) else {
+            return false;
+        };
+        // Most keys take 8 to 16 bytes: comparing two overlapping words is faster than a call of memcmp.
+        let words = |bytes: &[u8]| Some((*bytes.first_chunk::<8>()?, *bytes.last_chunk::<8>()?));
+        let is_next = match (words(next), words(expected)) {
+            (Some(next), Some(expected_words)) if expected.len() <= 16 => next == expected_words,
+            _ => next == expected,
+        };
         self.at += if is_next { expected.len() } else { 0 };
         is_next
     }

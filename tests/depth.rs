@@ -116,37 +116,37 @@ fn bottomless_bytes_fail_politely() {
         }
         let keys = nested(&OPENERS[2].1[..8], 16 << 10, &[]);
         for strictness in [Strictness::Lenient, Strictness::Strict] {
-            assert_eq!(read(&keys, strictness).unwrap_err().kind(), &ErrorKind::KeyTooDeep { limit: 100 });
+            assert_eq!(read(&keys, strictness).unwrap_err().kind(), &ErrorKind::KeyTooDeep { limit: 49 });
         }
     });
 }
 
-/// The engine hashes a key of 101 nested Arrays, whatever the innermost contains. For 102, Godot 4.6.3
-/// reports "Max recursion reached" and hashes less of the key.
+/// The engine compares keys of 50 nested Arrays, whatever the innermost contains. For 51, Godot 4.6.3 reports
+/// "Max recursion reached" and compares less of the keys.
 #[test]
-fn keys_that_the_engine_cannot_hash_are_refused() {
+fn keys_that_the_engine_cannot_compare_are_refused() {
     let dictionary_of = |arrays: usize, inside: &[u8]| {
         let key = nested(OPENERS[0].1, arrays - 1, inside);
         [&[27, 0, 0, 0, 1, 0, 0, 0], key.as_slice(), &NIL].concat()
     };
     // Dictionaries count like Arrays.
     let keys = |count| [nested(&OPENERS[2].1[..8], count, &EMPTY_DICTIONARY), NIL.repeat(count)].concat();
-    assert_eq!(read(&keys(101), Strictness::Lenient).as_ref(), Ok(&keys(101)));
-    let error = read(&keys(102), Strictness::Lenient).unwrap_err();
-    assert_eq!((error.kind(), error.offset()), (&ErrorKind::KeyTooDeep { limit: 100 }, Some(816)));
+    assert_eq!(read(&keys(50), Strictness::Lenient).as_ref(), Ok(&keys(50)));
+    let error = read(&keys(51), Strictness::Lenient).unwrap_err();
+    assert_eq!((error.kind(), error.offset()), (&ErrorKind::KeyTooDeep { limit: 49 }, Some(408)));
     let full: &[u8] = &[28, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 5, 0, 0, 0];
     for (what, inside) in
         [("empty", EMPTY_ARRAY.as_slice()), ("a Dictionary", &EMPTY_DICTIONARY), ("with an int", full)]
     {
-        let hashed = dictionary_of(101, inside);
-        let not_hashed = dictionary_of(102, inside);
+        let compared = dictionary_of(50, inside);
+        let not_compared = dictionary_of(51, inside);
         for strictness in [Strictness::Lenient, Strictness::Strict] {
-            let error = read(&hashed, strictness).err().map(|error| error.to_string());
-            assert_eq!(error, None, "101 Arrays, the innermost {what}");
-            let error = read(&not_hashed, strictness).unwrap_err();
+            let error = read(&compared, strictness).err().map(|error| error.to_string());
+            assert_eq!(error, None, "50 Arrays, the innermost {what}");
+            let error = read(&not_compared, strictness).unwrap_err();
             let found = (error.kind(), error.offset());
-            let expected = (&ErrorKind::KeyTooDeep { limit: 100 }, Some(816));
-            assert_eq!(found, expected, "102 Arrays, the innermost {what}");
+            let expected = (&ErrorKind::KeyTooDeep { limit: 49 }, Some(408));
+            assert_eq!(found, expected, "51 Arrays, the innermost {what}");
         }
     }
 }

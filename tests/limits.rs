@@ -49,7 +49,7 @@ fn keys_within_keys_are_limited() {
     assert!(read(&nested(2, 1 << 24), Spent::default()).is_ok());
     assert!(read(&nested(3, 1 << 24), Spent::default()).is_ok());
     assert!(read(&nested(10, 1 << 6), Spent::default()).is_ok());
-    for bytes in [nested(4, 1 << 20), nested(30, 1 << 17), nested(100, 1 << 15)] {
+    for bytes in [nested(4, 1 << 20), nested(30, 1 << 17), nested(50, 1 << 16)] {
         let error = read(&bytes, Spent::default()).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::CollidingKeys(_)), "{error}");
     }

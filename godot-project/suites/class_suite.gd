@@ -724,6 +724,14 @@ func test_decode_into() -> bool:
 	var read := classes.decode_into(target, classes.encode(hero))
 	checks.truth("the target", is_same(read.value, target) and target.title == "Ren" and target.hp == 10, read.message)
 	checks.truth("a cycle through it", is_same(target.friends[0], target))
+	var friend := Hero.new()
+	var hero_with_friend := Hero.new()
+	friend.bag = Hero.Bag.new()
+	hero_with_friend.bag = friend.bag
+	hero_with_friend.friends = [friend]
+	read = classes.decode_into(target, classes.encode(hero_with_friend))
+	checks.truth("an object in two places", is_same(read.value, target) and target.bag != null, read.message)
+	checks.truth("is one", is_same(target.bag, target.friends[0].bag))
 	checks.truth("another class", "expected data of the target's class" in classes.decode_into(Mage.new(), classes.encode(hero)).message)
 	checks.truth("null", not classes.decode_into(null, classes.encode(hero)).is_ok())
 	for other: Variant in [5, [hero], {&"@x": hero}]:

@@ -442,6 +442,15 @@ func test_other_formats() -> bool:
 	for value: Variant in [{"day": 1}, [1, 2], {"long": "x".repeat(100_000)}]:
 		_write(PATH, Wire.behind_lengths(FastVariantCodec.encode_godot3_batch([value, 1])))
 		_check_format(PATH, "records of Godot 3: convert them with `convert_godot3_file` (at byte 0)")
+	# The first record has the same bytes in both formats.
+	_write(PATH, Wire.behind_lengths(FastVariantCodec.encode_godot3_batch([2, {"day": 1}])))
+	checks.same_int("append_batch", ERR_FILE_UNRECOGNIZED, _write_silently("append_batch", PATH, [6]))
+	checks.truth("load_batch", "records of Godot 3" in FastVariantCodec.load_batch(PATH).message)
+	# Cut inside the last record, this file is also one PackedFloat32Array.
+	_write(PATH, FastVariantCodec.pack_batch([{"k": "day0"}, {"k": "day1"}, {"k": "day2"}, {"k": "day3"}]).slice(0, 116))
+	checks.same_int("append_batch to a truncated file", ERR_FILE_CORRUPT, _write_silently("append_batch", PATH, [6]))
+	checks.same_value("a view of it", {"k": "day2"}, FastVariantView.open_file(PATH).fetch(2))
+	checks.same_int("load_batch of it", 3, FastVariantCodec.load_batch(PATH).value.size())
 	return true
 
 

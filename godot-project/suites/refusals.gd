@@ -7,13 +7,13 @@ extends RefCounted
 ## Name of the refusal → reason.
 const REASONS: Dictionary[String, String] = {
 	"typed dictionary value": "Q1: the engine stores a value of any type in a typed Dictionary; scripts then crash",
-	"key that cannot be hashed": "Q12: the engine prints a line for each container below 100 levels in a key",
+	"key that cannot be compared": "Q12: the engine prints a line whenever it compares keys of over 50 levels",
 	"text that doubles": "the engine turns typed Arrays in each other into text, which doubles at each level until memory ends",
 	"dropped": "one of these inside a part that the engine throws away after decoding it",
 }
 
 ## The maximum number of nested containers in a key.
-const DEEPEST_KEY := 101
+const DEEPEST_KEY := 50
 
 ## The free number of characters that containers may become, and the further number per byte of input.
 const FREE_TEXT := 1 << 16
@@ -29,7 +29,7 @@ static func applying_to(value: Variant) -> String:
 	if _any_dictionary(value, _has_wrong_typed_value):
 		refusal = "typed dictionary value"
 	elif _any_dictionary(value, _has_deep_key):
-		refusal = "key that cannot be hashed"
+		refusal = "key that cannot be compared"
 	if refusal:
 		_count(refusal)
 	return refusal

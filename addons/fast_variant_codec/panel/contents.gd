@@ -264,7 +264,8 @@ func byte_in_words(byte: int) -> String:
 		return "%s, not decoded" % words
 	if byte < nodes[index]["offset"] and nodes[index]["role"] == "record":
 		return "%s, length of record %d" % [words, nodes[index]["index"]]
-	return "%s, %s of %s" % [words, KIND_NAMES[kind], title_of(index)]
+	var is_key: bool = nodes[index]["role"] == "key"
+	return "%s, %s of %s" % [words, KIND_NAMES[kind], "the key %s" % nodes[index]["preview"] if is_key else title_of(index)]
 
 
 func _key_of(value: int) -> int:

@@ -51,19 +51,23 @@ static func write(path: String, old: Contents, bytes: PackedByteArray) -> String
 		# Only if the codec writes exactly these bytes.
 		if records.is_ok() and FastVariantCodec.pack_batch(records.value) == bytes:
 			return FastVariantCodec.try_save_batch(path, records.value).message
+	# The file that a link leads to, not the link.
+	while DirAccess.open(path.get_base_dir()).is_link(path):
+		path = path.get_base_dir().path_join(DirAccess.open(path.get_base_dir()).read_link(path)).simplify_path()
 	var beside := path + ".new"
 	while FileAccess.file_exists(beside):
 		beside += "_"
 	var file := FileAccess.open(beside, FileAccess.WRITE)
-	var error := FileAccess.get_open_error()
-	if file:
-		file.store_buffer(bytes)
-		error = file.get_error()
-		file.close()
-	if error == OK:
+	if not file:
+		return "Cannot write %s: %s" % [beside, error_string(FileAccess.get_open_error())]
+	file.store_buffer(bytes)
+	file.close()
+	FileAccess.set_unix_permissions(beside, FileAccess.get_unix_permissions(path))
+	# A full disk shows only when the file is closed, which returns no error.
+	var error := ERR_FILE_CANT_WRITE
+	if FileAccess.get_file_as_bytes(beside) == bytes:
 		error = DirAccess.rename_absolute(beside, path)
 	if error != OK:
-		if file:
-			DirAccess.remove_absolute(beside)
+		DirAccess.remove_absolute(beside)
 		return "Cannot write %s: %s" % [path, error_string(error)]
 	return ""

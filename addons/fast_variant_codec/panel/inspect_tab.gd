@@ -120,6 +120,7 @@ func open_file(path: String) -> void:
 
 ## Shows bytes under a name.
 func show_bytes(bytes: PackedByteArray, source: String) -> void:
+	_path.text = ""
 	_read(func() -> PackedByteArray: return bytes, source)
 
 
@@ -166,6 +167,7 @@ func find(text: String) -> void:
 				" Its records are 0 to %d." % (contents.record_count - 1) if contents.record_count and text.is_valid_int() else "")])
 		return
 	hex.caret = at
+	tree.load_to(at)
 	_on_byte_selected(at)
 
 
@@ -254,6 +256,8 @@ func _make_toolbar() -> Control:
 	_find.placeholder_text = "Find"
 	_find.tooltip_text = "Press Enter to find a text, a record by its number, or a byte by its offset, such as 0x1f."
 	_find.custom_minimum_size.x = 160 * EditorInterface.get_editor_scale()
+	# So that Enter finds the next one.
+	_find.keep_editing_on_text_submit = true
 	_find.text_submitted.connect(find)
 	bar.add_child(_find)
 	_edit.text = "Edit…"
@@ -336,8 +340,9 @@ func _list_saves() -> void:
 	paths.sort_custom(func(a: String, b: String) -> bool:
 		return FileAccess.get_modified_time(a) > FileAccess.get_modified_time(b))
 	for path: String in paths.slice(0, MOST_SAVES):
-		var age := Time.get_datetime_string_from_unix_time(FileAccess.get_modified_time(path), true)
-		popup.add_item("%s    %s UTC" % [path.trim_prefix("user://"), age])
+		var local: int = FileAccess.get_modified_time(path) + Time.get_time_zone_from_system()["bias"] * 60
+		var age := Time.get_datetime_string_from_unix_time(local, true)
+		popup.add_item("%s    %s" % [path.trim_prefix("user://"), age])
 		popup.set_item_metadata(-1, path)
 	if paths.is_empty():
 		popup.add_item("No file in user://")

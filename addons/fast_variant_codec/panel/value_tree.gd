@@ -77,6 +77,19 @@ func select_node(index: int) -> void:
 	_is_selecting = false
 
 
+## Inspects children that were left out, until the innermost value around a byte is known.
+func load_to(byte: int) -> void:
+	var index := contents.node_at(byte)
+	while index >= 0 and contents.can_load_more(index) and byte >= contents.nodes[index]["left_out_offset"]:
+		while contents.can_load_more(index) and contents.node_at(byte) == index:
+			contents.load_more(index)
+		var item := _item_of(contents.line_of(index))
+		if not _folded.has(item):
+			_remove_children(item)
+			_add_children(item, index)
+		index = contents.node_at(byte)
+
+
 ## The selected node; −1 if there is none.
 func selected_node() -> int:
 	var item := get_selected()

@@ -66,8 +66,8 @@ pub enum ErrorKind {
     /// The value is nested deeper than the format allows.
     #[error("nesting exceeds {} levels, the engine's limit", format::MAX_DEPTH)]
     TooDeep,
-    /// A Dictionary key that is nested too deeply for the engine to hash.
-    #[error("Dictionary key nested deeper than {limit} levels, which the engine cannot hash")]
+    /// A Dictionary key that is nested too deeply for the engine to compare.
+    #[error("Dictionary key nested deeper than {limit} levels, which the engine cannot compare")]
     KeyTooDeep {
         /// The deepest level allowed, counted from the key.
         limit: u32,

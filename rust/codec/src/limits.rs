@@ -117,7 +117,7 @@ const NESTED_KEYS_PER_BYTE: u64 = 2;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strictness {
     /// Reads what the engine reads, with two exceptions. In a typed Dictionary, a value of another type would
-    /// let a script read memory as the wrong type. The engine cannot hash keys that are nested too deeply.
+    /// let a script read memory as the wrong type. The engine cannot compare keys that are nested too deeply.
     Lenient,
     /// Reads only what an encoder writes; anything else is an error that names the oddity. The sink must
     /// refuse repeated keys, as [`ValueBuilder::strict`](crate::stream::ValueBuilder::strict) does.

@@ -198,6 +198,12 @@ impl Stamp {
         self.length
     }
 
+    /// Compares all but the time of creation: to open a file in the lower layer of an overlay for writing, Linux
+    /// copies it.
+    fn is_unchanged_since(&self, other: &Self) -> bool {
+        self.id.0 == other.id.0 && (self.length, self.modified) == (other.length, other.modified)
+    }
+
     /// Whether the path still leads to the file, changed or not.
     pub fn is_of(&self, place: &Path) -> bool {
         place.metadata().is_ok_and(|found| id(&found) == self.id)
@@ -210,7 +216,7 @@ impl Stamp {
 /// Fails as [`replace`] does, or with [`Failure::Changed`].
 pub fn replace_read(place: &Path, read: &Stamp, parts: &[Vec<u8>]) -> Result<(), Failure> {
     let is_as_read = |old: Option<&Metadata>| match old.map(Stamp::of).transpose()? {
-        Some(old) if old == *read => Ok(()),
+        Some(old) if old.is_unchanged_since(read) => Ok(()),
         _ => Err(Failure::Changed),
     };
     replace_if(place, is_as_read, parts)

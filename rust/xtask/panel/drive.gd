@@ -213,9 +213,14 @@ func _inspect_many_problems() -> void:
 	_check("damage behind many records is found", tab.problems.item_count == 1
 			and tab.problems.get_item_text(0).begins_with("Byte %d: " % bad), tab.problems.get_item_text(0))
 	await _click_byte(bad + 4 + 4 + 4 + 4 + 4 + 4)
-	_check("and so are values behind it", tab.words.text.ends_with("\"id\": String") or tab.words.text.contains("Key 0: String"), tab.words.text)
+	_check("and so are values behind it", tab.words.text.ends_with("\"id\": String") or tab.words.text.contains("the key \"id\""), tab.words.text)
 	_check("with their lines", tab.tree.get_selected().get_text(0) == "\"id\": String"
 			and tab.tree.get_selected().get_parent().get_text(0) == "Record 30001: Dictionary", tab.tree.get_selected().get_text(0))
+	# A value behind more than are inspected at once.
+	await _open("list.bin", var_to_bytes([range(30_000), {"place": "needle"}]))
+	await tab.find("needle")
+	_check("and a value behind a long list", tab.tree.get_selected().get_text(0) == "\"place\": String",
+			tab.tree.get_selected().get_text(0) if tab.tree.get_selected() else "nothing")
 
 
 ## Requests another file while one is being read.

@@ -49,6 +49,11 @@ static func run(tree: SceneTree) -> int:
 	example.save_to(1)
 	Engine.print_error_messages = prints
 	_same("a damaged save replaces no backup", Vector2(2, 0), saves.classes.load_batch(saves.path_of(1, 1)).value[1].position)
+	Engine.print_error_messages = false
+	for attempt in 3:
+		saves.save_game(1, RefCounted.new(), {})
+	Engine.print_error_messages = prints
+	_same("failed saves keep the backups", Vector2(2, 0), saves.classes.load_batch(saves.path_of(1, 2)).value[1].position)
 	file = FileAccess.open(saves.path_of(1), FileAccess.WRITE)
 	file.store_buffer([4, 0, 0, 0, 255, 0, 0, 0])
 	file.close()
@@ -56,7 +61,13 @@ static func run(tree: SceneTree) -> int:
 	_same("the menu shows the backup", ["Ren, level 3", "This save is damaged."], [summary["title"], summary["problem"]])
 	Engine.print_error_messages = false
 	_same("a bug", "The game cannot be saved. Please report this bug.", saves.save_game(3, RefCounted.new(), {}))
+	FileAccess.open(saves.path_of(1), FileAccess.WRITE).close()
+	_same("an empty file", "This save is damaged. An older one was loaded.", saves.load_game(1)["problem"])
 	Engine.print_error_messages = prints
+	saves.autosave(1, example.hero, {})
+	saves.delete(1)
+	await saves.autosaved
+	_same("deleted during an autosave", "This slot is empty.", saves.load_game(1)["problem"])
 	FastVariantCodec.save_batch(saves.path_of(2), [{"version": 2}, null])
 	FastVariantCodec.save_batch(saves.path_of(3, 1), [{"version": 2}, null])
 	_same("a newer backup", "This save is from a newer version of the game.", saves.load_game(3)["problem"])

@@ -18,6 +18,8 @@ var classes := FastVariantClasses.new()
 var _job: FastVariantJob
 ## Slots whose file was written or read without an error.
 var _good: Dictionary[int, bool] = {}
+## Slots whose newest backup is a copy of the file.
+var _has_backup: Dictionary[int, bool] = {}
 
 
 ## Saves the state, and `summary` for the menu. Returns a message for the player; empty if it succeeded.
@@ -40,21 +42,22 @@ func autosave(slot: int, state: Variant, summary: Dictionary, picture: Image = n
 ## Loads a slot. Returns a Dictionary: "state" is null if nothing can be loaded; "problem" is a message for the player,
 ## also if a backup was loaded instead, or empty.
 func load_game(slot: int) -> Dictionary:
+	_wait()
 	var problem := ""
 	for path in _files_of(slot):
 		if _version_of(path) > VERSION:
 			return {"state": null, "problem": "This save is from a newer version of the game."}
 		var result := classes.load_batch(path)
-		if result.is_ok() and result.value.size() == 2:
+		if _is_whole(result):
 			_good[slot] = path == path_of(slot)
 			return {"state": result.value[1], "problem": problem + " An older one was loaded." if problem else ""}
-		push_warning(result.message)
+		push_warning("%s: %s" % [path, result.message if result.message else "records are missing"])
 		problem = problem if problem else problem_of(result)
 	return {"state": null, "problem": problem if problem else "This slot is empty."}
 
 
-## The summaries of all saves, by slot, with "time" and, if there is one, "picture". If a save is damaged, the summary is
-## that of the backup that will be loaded, with "problem". Reads only the first record of each file.
+## The summaries of all saves, by slot, with "time" and, if there is one, "picture". Reads only the summary in each file.
+## If it is damaged, the result has the summary of a backup, with "problem". Loading finds other damage.
 func list_saves() -> Dictionary[int, Dictionary]:
 	var saves: Dictionary[int, Dictionary] = {}
 	for file in DirAccess.get_files_at(folder) if DirAccess.dir_exists_absolute(folder) else PackedStringArray():
@@ -65,19 +68,19 @@ func list_saves() -> Dictionary[int, Dictionary]:
 
 
 func delete(slot: int) -> void:
+	_wait()
 	for path in _files_of(slot):
 		DirAccess.remove_absolute(path)
+	_has_backup.erase(slot)
 
 
 func path_of(slot: int, backup := 0) -> String:
 	return folder.path_join("slot_%d.save" % slot if backup == 0 else "slot_%d.backup_%d" % [slot, backup])
 
 
-## A message for the player; empty if nothing failed. The result's message is for your log.
+## A message for the player. The result's message is for your log.
 static func problem_of(result: FastVariantResult) -> String:
 	match result.error:
-		FastVariantCodec.OK:
-			return ""
 		FastVariantCodec.FILE_ERROR:
 			return "The file cannot be read or written. Is the disk full, or the file in use?"
 		FastVariantCodec.OUT_OF_MEMORY:
@@ -101,24 +104,49 @@ func _records(state: Variant, summary: Dictionary, picture: Image) -> Array:
 func _saved(slot: int, result: FastVariantResult) -> String:
 	_good[slot] = result.is_ok()
 	if result.is_ok():
+		_has_backup[slot] = false
 		return ""
 	push_error(result.message)
 	var is_file := result.error == FastVariantCodec.FILE_ERROR or result.error == FastVariantCodec.OUT_OF_MEMORY
 	return problem_of(result) if is_file else "The game cannot be saved. Please report this bug."
 
 
-## Copies the save of a slot before it is replaced, unless it is damaged.
+## Waits for the autosave, so that its file and its backup exist.
+func _wait() -> void:
+	if _job and not _job.is_done():
+		_job.wait()
+
+
+## Whether a file had both records. An empty or truncated file may hold fewer.
+func _is_whole(result: FastVariantResult) -> bool:
+	return result.is_ok() and result.value.size() == 2
+
+
+## Copies the save of a slot before it is replaced, unless it is damaged or has a copy: failed saves must not use up the
+## backups.
 func _keep_backup(slot: int) -> void:
 	DirAccess.make_dir_recursive_absolute(folder)
-	if not FileAccess.file_exists(path_of(slot)):
+	if _has_backup.get(slot, false) or not FileAccess.file_exists(path_of(slot)):
 		return
 	# The file is read only if this run of the game has neither written nor loaded it.
-	if not _good.get(slot, false) and not FastVariantCodec.load_batch(path_of(slot)).is_ok():
+	if not _good.get(slot, false) and not _is_whole(FastVariantCodec.load_batch(path_of(slot))):
+		return
+	var copy := path_of(slot, BACKUPS + 1)
+	DirAccess.copy_absolute(path_of(slot), copy)
+	# On a full disk, the copy is shorter.
+	if _size_of(copy) != _size_of(path_of(slot)):
+		DirAccess.remove_absolute(copy)
 		return
 	for backup in range(BACKUPS, 1, -1):
 		if FileAccess.file_exists(path_of(slot, backup - 1)):
 			DirAccess.rename_absolute(path_of(slot, backup - 1), path_of(slot, backup))
-	DirAccess.copy_absolute(path_of(slot), path_of(slot, 1))
+	DirAccess.rename_absolute(copy, path_of(slot, 1))
+	_has_backup[slot] = true
+
+
+func _size_of(path: String) -> int:
+	var file := FileAccess.open(path, FileAccess.READ)
+	return file.get_length() if file else -1
 
 
 ## The save of a slot and its backups, the newest first.

@@ -3,17 +3,17 @@ extends Control
 ##
 ## Run the scene with F6. Your game needs only save_manager.gd; this script shows how to call it.
 
-const Hero := preload("hero.gd")
-const Item := preload("item.gd")
-const SaveManager := preload("save_manager.gd")
+const ExampleHero := preload("hero.gd")
+const ExampleItem := preload("item.gd")
+const ExampleSaves := preload("save_manager.gd")
 
 const SLOTS := 4
 ## The slot that the game saves automatically, every few seconds.
 const AUTOSAVE_SLOT := 0
 const PICTURE_SIZE := Vector2i(96, 54)
 
-var hero := Hero.new()
-var saves := SaveManager.new()
+var hero := ExampleHero.new()
+var saves := ExampleSaves.new()
 
 @onready var field: Panel = %Field
 @onready var list: VBoxContainer = %List
@@ -23,8 +23,8 @@ var saves := SaveManager.new()
 func _ready() -> void:
 	# Your game's saves are in another folder.
 	saves.folder = "user://save_slots_example"
-	saves.classes.register(Hero, {"name": "Hero"})
-	saves.classes.register(Item, {"name": "Item"})
+	saves.classes.register(ExampleHero, {"name": "Hero"})
+	saves.classes.register(ExampleItem, {"name": "Item"})
 	saves.autosaved.connect(_on_autosaved)
 	add_child(saves)
 	field.draw.connect(_draw_field)
@@ -35,7 +35,7 @@ func _ready() -> void:
 
 
 func pick_up() -> void:
-	var item := Item.new()
+	var item := ExampleItem.new()
 	item.id = [&"potion", &"rope", &"torch"].pick_random()
 	hero.items.append(item)
 	hero.in_hand = item
@@ -51,7 +51,7 @@ func save_to(slot: int) -> void:
 
 func load_from(slot: int) -> void:
 	var loaded := saves.load_game(slot)
-	if loaded["state"] is Hero:
+	if loaded["state"] is ExampleHero:
 		hero = loaded["state"]
 		field.queue_redraw()
 	_say(loaded["problem"] if loaded["problem"] else "Loaded slot %d." % slot)

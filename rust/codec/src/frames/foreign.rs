@@ -17,8 +17,8 @@ use crate::wire;
 
 /// Bytes at the start of a file that show its format.
 const HEAD: usize = 64;
-/// The number of whole records that show that a file holds records.
-const FIRST: u32 = 4;
+/// The number of records that [`foreign`] tests. So many whole records show that a file holds records.
+pub const TESTED: usize = 4;
 /// Larger files are not tested for being one value: the test reads the whole file.
 const WHOLE: u64 = 64 << 20;
 /// Longer first records are not tested for being values of Godot 3.
@@ -95,8 +95,8 @@ fn foreign_at_head<S: ReadAt + ?Sized>(source: &S, head: &mut Vec<u8>) -> Result
 
 /// The format of a file that certainly holds something other than records. `None` for records, even damaged ones.
 ///
-/// Reads the first record only if it has at most 1 MiB, and the first four if the length of the first may be the header
-/// of a value. Reads all bytes only if one of these is damaged and there are no more than 64 MiB.
+/// Reads up to four records of at most 1 MiB each, and longer ones if the length of the first may be the header of a
+/// value. Reads all bytes only if one of these is damaged and there are no more than 64 MiB.
 ///
 /// # Errors
 /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory); errors of the file.
@@ -111,31 +111,34 @@ pub fn foreign<S: ReadAt + ?Sized>(source: &S, limits: &Limits) -> Result<Option
     let size = source.size().map_err(Error::other)?;
     let may_be_header = VariantType::from_id(length as u8).is_some_and(|ty| length & !ty.header_mask() == 0);
     if !may_be_header || size > WHOLE.min(limits.max_bytes as u64) {
-        return godot3(source, length, &mut bytes);
+        return godot3(source, &mut bytes);
     }
     let whole_records = count_whole(source, size, &mut bytes)?;
-    if whole_records == FIRST {
+    if whole_records == TESTED {
         return Ok(None);
     }
     read_block(source, 0, size as usize, &mut bytes)?;
     let whole = Outline::of(&bytes, 1);
-    // An Array of 11 elements starts like a record that holds a Transform2D, but no more records follow. A record and a truncated one
-    // may have the size of a Rect2i: they are likelier.
-    let is_fixed = whole.nodes().first().is_some_and(|value| matches!(value.ty.shape(), Shape::Fixed(..)));
-    let may_be_value = whole_records == 0 || !is_fixed && whole.notes().first.is_empty();
+    // An Array of 11 elements starts like a record that holds a Transform2D, and a String of 25 letters like one
+    // that holds a Callable. Numbers can be any bytes: with a record before them, damage is likelier.
+    let has_numbers = whole
+        .nodes()
+        .first()
+        .is_some_and(|value| matches!(value.ty.shape(), Shape::Fixed(..) | Shape::Packed(..)));
+    let may_be_value = whole_records == 0 || !has_numbers && whole.notes().first.is_empty();
     if may_be_value && whole.error().is_none() && whole.end() >= bytes.len() {
         return Ok(Some(Foreign::OneValue));
     }
-    godot3(source, length, &mut bytes)
+    godot3(source, &mut bytes)
 }
 
 /// The number of records at the start of the file that hold a value which an encoder would write. At most
-/// [`FIRST`], which also stands for a file of fewer that are all like that.
-fn count_whole<S: ReadAt + ?Sized>(source: &S, size: u64, bytes: &mut Vec<u8>) -> Result<u32> {
+/// [`TESTED`], which also stands for a file of fewer that are all like that.
+fn count_whole<S: ReadAt + ?Sized>(source: &S, size: u64, bytes: &mut Vec<u8>) -> Result<usize> {
     let mut at = 0;
-    for count in 0..FIRST {
+    for count in 0..TESTED {
         if at == size {
-            return Ok(FIRST);
+            return Ok(TESTED);
         }
         read_block(source, at, FRAME_BYTES, bytes)?;
         let Some(length) = bytes.first_chunk().map(|frame| wire::record_length(*frame) as usize) else {
@@ -153,7 +156,7 @@ fn count_whole<S: ReadAt + ?Sized>(source: &S, size: u64, bytes: &mut Vec<u8>) -
         }
         at += length as u64;
     }
-    Ok(FIRST)
+    Ok(TESTED)
 }
 
 /// Whether the engine reads the bytes as one value, up to their end.
@@ -162,16 +165,32 @@ fn is_one_value(bytes: &[u8]) -> bool {
     outline.error().is_none() && outline.end() >= bytes.len()
 }
 
-/// [`Foreign::Godot3`] if the first record, of `length` bytes, is a value of Godot 3 and not of Godot 4.
-fn godot3<S: ReadAt + ?Sized>(source: &S, length: u32, bytes: &mut Vec<u8>) -> Result<Option<Foreign>> {
-    if length > LONGEST_TESTED {
-        return Ok(None);
-    }
-    read_block(source, FRAME_BYTES as u64, length as usize, bytes)?;
+/// [`Foreign::Godot3`] if one of the first records is a value of Godot 3 and not of Godot 4, and all records before it
+/// are values of both.
+fn godot3<S: ReadAt + ?Sized>(source: &S, bytes: &mut Vec<u8>) -> Result<Option<Foreign>> {
     let limits = Limits { allow_objects: true, ..Limits::for_save_files() };
-    if bytes.len() < length as usize || quick_check(bytes, &limits).is_some() || is_one_value(bytes) {
-        return Ok(None);
+    let mut at = 0;
+    for _ in 0..TESTED {
+        read_block(source, at, FRAME_BYTES, bytes)?;
+        let Some(length) = bytes.first_chunk().map(|frame| wire::record_length(*frame)) else {
+            return Ok(None);
+        };
+        if length > LONGEST_TESTED {
+            return Ok(None);
+        }
+        at += FRAME_BYTES as u64;
+        read_block(source, at, length as usize, bytes)?;
+        if bytes.len() < length as usize {
+            return Ok(None);
+        }
+        at += u64::from(length);
+        let is_godot4 = quick_check(bytes, &limits).is_some() || is_one_value(bytes);
+        let mut decoder = Decoder::of_godot3(bytes, Strictness::Strict, &limits, Loss::Accepted);
+        match (decoder.decode_only(&mut Ends::default()).is_ok(), is_godot4) {
+            (true, true) => {}
+            (true, false) => return Ok(Some(Foreign::Godot3)),
+            (false, _) => return Ok(None),
+        }
     }
-    let mut decoder = Decoder::of_godot3(bytes, Strictness::Strict, &limits, Loss::Accepted);
-    Ok(decoder.decode_only(&mut Ends::default()).is_ok().then_some(Foreign::Godot3))
+    Ok(None)
 }

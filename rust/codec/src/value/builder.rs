@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasher as _, RandomState};
 
-use super::same::{hash_of_leaf, refuse_repeated_keys};
+use super::same::{hash_of_leaf, is_nan, refuse_repeated_keys, unique_hash};
 use super::types::{Array, Dictionary, NodePath, Object, PackedReals, Reals, Value};
 use crate::error::{ErrorKind, Result};
 use crate::events::{ElementType, Lanes, NodePathParts, Precision, Sink, Text};
@@ -80,6 +80,7 @@ impl ValueBuilder {
     /// Adds the hash of the last completed value to `contents`, if it is in a key.
     fn add_hash(&self, contents: &mut u64) {
         if let Some(Keys { hasher, level: 1.., hash }) = &self.keys {
+            let hash = if is_nan(&self.current) { unique_hash() } else { *hash };
             *contents = hasher.hash_one((*contents, hash));
         }
     }
@@ -314,6 +315,7 @@ impl Sink for ValueBuilder {
     fn end_entry(&mut self, dictionary: &mut Self::Dictionary) -> Result<()> {
         if let Some(Keys { hasher, level: 1.., hash }) = &self.keys {
             // A sum does not depend on the order of the entries.
+            let hash = if is_nan(&self.current) { unique_hash() } else { *hash };
             let entry = hasher.hash_one((dictionary.hashes.last(), hash));
             dictionary.hash = dictionary.hash.wrapping_add(entry);
         }

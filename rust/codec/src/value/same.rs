@@ -35,10 +35,6 @@ pub(crate) fn repeated_key(entries: &[(Value, Value)], hashes: &[u64]) -> Result
         return Err(ErrorKind::OutOfMemory(entries.len().saturating_mul(size_of::<(u64, usize)>())).into());
     }
     for (index, ((key, _), &hash)) in entries.iter().zip(hashes).enumerate() {
-        // An Array or Dictionary with a NaN inside equals no key, not even itself, and many share a hash.
-        if !is_same_key(key, key) {
-            continue;
-        }
         let is_same = |(_, other): &(u64, usize)| may_be_same_key(&entries[*other].0, key);
         if seen.find(hash, is_same).is_some() {
             return Ok(Some(index));
@@ -46,6 +42,16 @@ pub(crate) fn repeated_key(entries: &[(Value, Value)], hashes: &[u64]) -> Result
         seen.insert_unique(hash, (hash, index), |(hash, _)| *hash);
     }
     Ok(None)
+}
+
+/// A hash that no other value has, for a NaN inside an Array or Dictionary: it equals nothing, not even itself.
+pub(crate) fn unique_hash() -> u64 {
+    RandomState::new().hash_one(())
+}
+
+/// Whether this value, inside an Array or Dictionary, equals nothing.
+pub(crate) fn is_nan(value: &Value) -> bool {
+    matches!(value, Value::Float(float) if float.is_nan())
 }
 
 /// The hash of a key. Keys that [`may_be_same_key`] accepts have equal hashes.
@@ -69,6 +75,11 @@ fn hash_key(key: &Value, hasher: &RandomState, state: &mut impl Hasher) {
     }
 }
 
+/// Hashes an element of an Array or a value of a Dictionary.
+fn hash_inside(value: &Value, hasher: &RandomState, state: &mut impl Hasher) {
+    if is_nan(value) { state.write_u64(unique_hash()) } else { hash(value, hasher, state) }
+}
+
 fn hash(value: &Value, hasher: &RandomState, state: &mut impl Hasher) {
     use Value as V;
     state.write_u8(value.ty().id());
@@ -81,7 +92,7 @@ fn hash(value: &Value, hasher: &RandomState, state: &mut impl Hasher) {
         // The counts make the sequence of hashed numbers unique to each tree.
         V::Array(array) => {
             state.write_usize(array.len());
-            array.iter().for_each(|element| hash(element, hasher, state));
+            array.iter().for_each(|element| hash_inside(element, hasher, state));
         }
         V::Dictionary(dictionary) => {
             state.write_usize(dictionary.len());
@@ -89,7 +100,7 @@ fn hash(value: &Value, hasher: &RandomState, state: &mut impl Hasher) {
             let entries = dictionary.iter().map(|(key, value)| {
                 let mut state = hasher.build_hasher();
                 hash_key(key, hasher, &mut state);
-                hash(value, hasher, &mut state);
+                hash_inside(value, hasher, &mut state);
                 state.finish()
             });
             state.write_u64(entries.fold(0, u64::wrapping_add));
@@ -128,8 +139,7 @@ fn reals(value: &Value) -> Option<Box<dyn ExactSizeIterator<Item = f64> + '_>> {
 /// Whether the engine may treat two values as one key. It compares Dictionaries in any order, but hashes them in
 /// the order of their entries. Two Dictionaries in different orders are one key if their hashes happen to be equal.
 pub(crate) fn may_be_same_key(a: &Value, b: &Value) -> bool {
-    let may_differ_in_order =
-        || a.ty() == b.ty() && has_dictionary(a) && has_dictionary(b) && is_same_key(a, a);
+    let may_differ_in_order = || a.ty() == b.ty() && has_dictionary(a) && has_dictionary(b);
     is_same_key(a, b)
         || may_differ_in_order() && {
             let hasher = RandomState::new();

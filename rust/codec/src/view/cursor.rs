@@ -621,7 +621,7 @@ impl<'a, D: Dialect> View<'a, D> {
         mut each: impl FnMut(usize, usize) -> Result<()>,
     ) -> Result<usize> {
         let mut decoder = self.decoder_inside(head.first);
-        let mut spent = Spent::default();
+        let mut spent = self.known.map_or_else(Spent::default, KnownOffsets::spent);
         for index in 0..head.count {
             let at = decoder.position();
             let keys = &head.declared[0];
@@ -630,6 +630,7 @@ impl<'a, D: Dialect> View<'a, D> {
             if self.has_converted_key(at) {
                 key::check::<D>(self.bytes, at, self.depth + 1, self.limits, &mut spent)
                     .map_err(|error| error.inside(Step::KeyAt(index)))?;
+                self.known.inspect(|known| known.set_spent(spent));
             }
             each(index, at)?;
             self.pass(&mut decoder).map_err(|error| error.inside(Step::KeyAt(index)))?;

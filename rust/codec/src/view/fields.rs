@@ -8,6 +8,7 @@ use super::known_offsets::KnownOffsets;
 use crate::dialect::{Dialect, Godot4};
 use crate::error::{Error, ErrorKind, Locate as _, Result, Step};
 use crate::format::{Shape, VariantType};
+use crate::limits::Spent;
 use crate::skim::Skimmer;
 
 impl<'a, D: Dialect> View<'a, D> {
@@ -27,10 +28,11 @@ impl<'a, D: Dialect> View<'a, D> {
         let head = self.head()?;
         self.refuse_misfits(&head)?;
         let (mut at, mut found) = (head.first, Vec::new());
+        fields.spent = Spent::default();
         for index in 0..head.count {
             let inside = |error: Error| error.inside(Step::Index(index));
             let row = self.value_at(at, self.depth + 1).map_err(inside)?;
-            at = fields.read(&row, &mut found).map_err(inside)?;
+            at = fields.read_next(&row, &mut found).map_err(inside)?;
             each(index, &found).map_err(inside)?;
         }
         Ok(())
@@ -79,6 +81,8 @@ pub struct Fields<'k, D: Dialect = Godot4> {
     can_skim: bool,
     /// The encoded keys of the previous row, and the index of the wanted key that each is. Empty if not cached.
     last: Vec<(Vec<u8>, Option<usize>)>,
+    /// The usage of the limits on keys, shared by the rows of one Array.
+    spent: Spent,
     dialect: PhantomData<D>,
 }
 
@@ -90,7 +94,7 @@ impl<'k, D: Dialect> Fields<'k, D> {
             !means_two && !keys[..index].contains(key)
         };
         let can_skim = keys.iter().enumerate().all(has_one_place);
-        Self { keys, can_skim, last: Vec::new(), dialect: PhantomData }
+        Self { keys, can_skim, last: Vec::new(), spent: Spent::default(), dialect: PhantomData }
     }
 
     /// Puts the row's values at the keys into `found`, in the order of the keys, and returns the end of the row.
@@ -98,6 +102,12 @@ impl<'k, D: Dialect> Fields<'k, D> {
     /// # Errors
     /// Fails if invalid bytes prevent the search.
     pub fn read<'a>(&mut self, row: &View<'a, D>, found: &mut Vec<Option<View<'a, D>>>) -> Result<usize> {
+        self.spent = Spent::default();
+        self.read_next(row, found)
+    }
+
+    /// Like [`Fields::read`], for a row that shares the limits on keys with the rows before it.
+    fn read_next<'a>(&mut self, row: &View<'a, D>, found: &mut Vec<Option<View<'a, D>>>) -> Result<usize> {
         found.clear();
         found.resize(self.keys.len(), None);
         if let Some(end) = self.skim(row, found)? {
@@ -105,10 +115,12 @@ impl<'k, D: Dialect> Fields<'k, D> {
         }
         // So that the row is walked only once.
         let known = if self.keys.len() > 1 { KnownOffsets::of_all() } else { KnownOffsets::default() };
+        let known = known.after(self.spent);
         let walked = row.detached(row.bytes, row.limits).remembering(&known);
         for (key, found) in self.keys.iter().zip(found) {
             *found = walked.find(key)?.map(|found| found.detached(row.bytes, row.limits));
         }
+        self.spent = known.spent();
         Ok(row.range()?.end)
     }
 

@@ -13,6 +13,7 @@ use crate::dialect::Dialect;
 use crate::ends::Ends;
 use crate::error::{ErrorKind, Result};
 use crate::events::Source as _;
+use crate::limits::Spent;
 use crate::skim::Skimmer;
 
 /// Elements within this many bytes share a mark and are walked again.
@@ -34,6 +35,8 @@ pub struct KnownOffsets {
     /// The ends of large, deeply nested values, by start. Without them, each level above would walk the value again.
     ends: Mutex<HashMap<u32, u32>>,
     hasher: RandomState,
+    /// The usage of the limits on keys, if the views of several rows share it.
+    spent: Option<Mutex<Spent>>,
 }
 
 /// Walked containers, by start.
@@ -60,6 +63,7 @@ impl Default for KnownOffsets {
             least: SMALL,
             ends: Default::default(),
             hasher: Default::default(),
+            spent: None,
         }
     }
 }
@@ -68,6 +72,23 @@ impl KnownOffsets {
     /// A cache that includes small Dictionaries.
     pub(super) fn of_all() -> Self {
         Self { least: 0, ..Self::default() }
+    }
+
+    /// This cache, for views that share the limits on keys with others that have used `spent`.
+    pub(super) fn after(self, spent: Spent) -> Self {
+        Self { spent: Some(Mutex::new(spent)), ..self }
+    }
+
+    /// The usage that views share; nothing if they do not.
+    pub(super) fn spent(&self) -> Spent {
+        let shared = self.spent.as_ref();
+        shared.map_or_else(Spent::default, |spent| *spent.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(super) fn set_spent(&self, now: Spent) {
+        if let Some(spent) = &self.spent {
+            *spent.lock().unwrap_or_else(PoisonError::into_inner) = now;
+        }
     }
 
     /// The end of the value at `at`; `None` if it cannot be determined.

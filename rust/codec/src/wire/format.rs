@@ -40,8 +40,8 @@ pub const PACKED_ELEMENTS: usize = 8;
 /// The deepest level that a value may have; the outermost value is at level 0.
 pub const MAX_DEPTH: u32 = 1024;
 /// The deepest nesting of containers in a Dictionary key. Beyond it, the engine prints an error whenever it
-/// hashes the key.
-pub const MAX_KEY_DEPTH: u32 = 100;
+/// compares the key with another of the same hash; beyond 100, also whenever it hashes the key.
+pub const MAX_KEY_DEPTH: u32 = 49;
 /// Bytes of a record's length prefix in a batch, a little-endian u32.
 pub const FRAME_BYTES: usize = 4;
 /// Maximum size of a value in bytes: the engine counts them in signed 32-bit integers.

@@ -7,7 +7,7 @@ codes! {
     BadCount "BAD_COUNT" "A length or a count is negative or larger than the data left: damaged or hostile data. Discard the data, or restore a backup."
     InvalidText "INVALID_TEXT" "When reading: text that is not UTF-8. When writing: a lone surrogate, a NUL or a leading byte-order mark, which readers reject or drop. Convert the text before you encode it; keep binary data in a PackedByteArray."
     OldNodePath "OLD_NODE_PATH" "A NodePath in Godot 2's format, which Godot 4 does not read, or damaged data. Write the data again with Godot 3 or 4."
-    TooDeep "TOO_DEEP" "Containers nested more than 1024 levels deep, Dictionary keys or messages nested more than 100 levels deep, or a container that contains itself. Flatten the value, or break the cycle."
+    TooDeep "TOO_DEEP" "Containers nested more than 1024 levels deep, Dictionary keys nested more than 49 levels deep, messages nested more than 100 levels deep, or a container that contains itself. Flatten the value, or break the cycle."
     WrongElementType "WRONG_ELEMENT_TYPE" "A typed container holds a value of another type, or would convert containers to text that grows without bound: damaged or hostile data. Discard the data."
     NotCanonical "NOT_CANONICAL" "A non-canonical encoding: bytes that the engine reads but no encoder writes. If another program wrote them, set [member FastVariantLimits.allow_non_canonical]; for messages, clear [code]strict[/code]. Otherwise the data is damaged."
     TrailingBytes "TRAILING_BYTES" "There are bytes after the value. If you expect more data there, set [member FastVariantLimits.allow_trailing_bytes] and continue at [member FastVariantResult.offset]. For records, use [method FastVariantCodec.unpack_batch]."

@@ -266,7 +266,8 @@ impl Unpacking {
     /// The unpacked values.
     pub fn finish(self) -> Unpacked {
         let mut failed = self.failed.or_else(|| self.broken.map(|error| (self.records.len(), error)));
-        if let Some((0, error)) = &mut failed
+        if let Some((index, error)) = &mut failed
+            && *index < frames::TESTED
             && let Ok(Some(format)) = frames::foreign(engine::bytes(self.bytes.get()), &self.limits)
         {
             *error = Error::new(format.into()).at(0);

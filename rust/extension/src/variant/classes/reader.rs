@@ -171,9 +171,14 @@ impl ObjectReader {
             });
         }
         if self.target.is_some() {
-            let index = root.get(tag::VALUE)?.get(tag::REFERENCE)?.as_i64()?;
-            let entry = usize::try_from(index).ok().and_then(|index| self.table.get(index));
-            self.target_at = entry.map_or(usize::MAX, |entry| entry.at);
+            let value = root.get(tag::VALUE)?;
+            self.target_at = match value.find(&tag::REFERENCE.into())? {
+                Some(index) => {
+                    let entry = usize::try_from(index.as_i64()?).ok().and_then(|index| self.table.get(index));
+                    entry.map_or(usize::MAX, |entry| entry.at)
+                }
+                None => data.len() - value.remaining().len(),
+            };
         }
         Ok(())
     }

@@ -21,6 +21,8 @@ pub enum Failure {
     Arguments(String),
     /// A file cannot be read or written.
     File(String),
+    /// The filter of `query` has ended with `halt` and this exit code.
+    Halted(u8),
     /// The reader has closed standard output, as `head` and a pager do.
     Closed,
 }
@@ -59,6 +61,7 @@ impl Failure {
             Self::Data(text) => (text, 1),
             Self::Arguments(text) => (text, 2),
             Self::File(text) => (text, 3),
+            Self::Halted(code) => (String::new(), code),
             Self::Closed => (String::new(), 0),
         };
         if !text.is_empty() {

@@ -281,8 +281,11 @@ fn print(command: Command) -> Outcome<()> {
     let is_paged = matches!(command, Command::Show(_) | Command::Diff(_) | Command::Textconv(_));
     let mut out = if is_paged { Output::paged() } else { Output::stdout() };
     let done = run(command, &mut out);
-    let printed = out.finish();
-    done.and(printed)
+    match out.finish() {
+        // Exit code 1 would say that the files differ.
+        Err(failure @ Failure::File(_)) => Err(failure),
+        printed => done.and(printed),
+    }
 }
 
 fn run(command: Command, out: &mut Output) -> Outcome<()> {

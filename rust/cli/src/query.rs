@@ -5,7 +5,6 @@ use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread;
 
 use jaq_all::data::{self, Filter, Runner};
-use jaq_all::jaq_core::unwrap_valr;
 use jaq_all::json::write::{self, Pp, Styles};
 use jaq_all::json::{Val, read};
 use jaq_all::load::FileReportsDisp;
@@ -30,8 +29,33 @@ pub struct Options {
     pub null_input: bool,
 }
 
+/// Prints the messages of `debug`, `stderr` and `halt_error`, which jaq logs.
+struct Messages;
+
+impl log::Log for Messages {
+    fn enabled(&self, metadata: &log::Metadata<'_>) -> bool {
+        metadata.target().starts_with("jaq")
+    }
+
+    fn log(&self, record: &log::Record<'_>) {
+        if !self.enabled(record.metadata()) {
+            return;
+        }
+        let text = printable(&record.args().to_string());
+        match record.level() {
+            log::Level::Debug => anstream::eprintln!("[\"DEBUG:\",{text}]"),
+            _ => anstream::eprintln!("{text}"),
+        }
+    }
+
+    fn flush(&self) {}
+}
+
 /// Runs the filter on each value and prints the results.
 pub fn query(input: &Input, filter: &str, options: &Options, out: &mut Output) -> Outcome<()> {
+    if log::set_logger(&Messages).is_ok() {
+        log::set_max_level(log::LevelFilter::Debug);
+    }
     let filter = compiled(filter)?;
     // jaq's values cannot move between threads, so the reader sends JSON.
     thread::scope(|scope| {
@@ -100,8 +124,18 @@ fn print(filter: &Filter, options: &Options, values: Receiver<Vec<u8>>, out: &mu
     let name = Val::Null;
     let input = (&name, slurped.into_iter().chain(values));
     data::run(&runner, filter, Default::default(), input, Failure::Data, |result| {
-        let value =
-            unwrap_valr(result).map_err(|error| Failure::Data(format!("the filter fails: {error}")))?;
+        let value = match result {
+            Ok(value) => value,
+            Err(end) => {
+                return Err(match end.get_halt() {
+                    Ok(code) => Failure::Halted(code as u8),
+                    // Other ends do not leave a filter.
+                    Err(end) => end
+                        .get_err()
+                        .map_or(Failure::Closed, |error| Failure::Data(format!("the filter fails: {error}"))),
+                });
+            }
+        };
         let written: io::Result<()> = match &value {
             Val::TStr(text) | Val::BStr(text) if options.raw && is_terminal => {
                 out.write_all(printable(&String::from_utf8_lossy(text)).as_bytes())

@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::ops::Range;
 use std::path::Path;
 
+use variant_codec::format::Shape;
 use variant_codec::stream::{Decoder, Measure, Source as _};
 use variant_codec::{EncodeOptions, Limits, Strictness, Value, VariantType, frames, quick_check};
 
@@ -45,18 +46,24 @@ pub fn repair(input: &Input, to: &Path, force: bool, out: &mut Output) -> Outcom
         appended.map_err(|error| Failure::data(&input.name, &error))?;
     }
     output::write(Some(to), batch, force, out)?;
-    let mut text = out.text();
-    if let Some(damage) = &input.damage {
-        writeln!(text, "the compressed file is damaged: {damage}").map_err(Failure::output)?;
+    let report = report(&found, input.damage.as_deref(), to);
+    if to == Path::new("-") {
+        // Standard output has the records.
+        anstream::eprint!("{report}");
+        return Ok(());
     }
-    for lost in &found.lost {
-        writeln!(text, "lost: {} bytes at byte {}", lost.len(), lost.start).map_err(Failure::output)?;
-    }
+    write!(out.text(), "{report}").map_err(Failure::output)
+}
+
+fn report(found: &Found, damage: Option<&str>, to: &Path) -> String {
+    let damaged = damage.map(|damage| format!("the compressed file is damaged: {damage}\n"));
+    let lost = found.lost.iter().map(|lost| format!("lost: {} bytes at byte {}\n", lost.len(), lost.start));
     let records = match found.whole.len() {
         1 => "1 record is".to_owned(),
         count => format!("{count} records are"),
     };
-    writeln!(text, "{}: {records} whole", input::name_of(to)).map_err(Failure::output)
+    let name = if to == Path::new("-") { "standard output".to_owned() } else { input::name_of(to) };
+    damaged.into_iter().chain(lost).chain([format!("{name}: {records} whole\n")]).collect()
 }
 
 /// The whole and damaged parts of a file of records.
@@ -145,11 +152,16 @@ impl<'b> Search<'b> {
     }
 
     /// The value at `start`, without a length, if a whole record or the end follows. Rejects a mere header,
-    /// because four zeros are one.
+    /// because four zeros are one, and numbers in which a whole record starts: a length may look like their header.
     fn value_at(&mut self, start: usize) -> Option<Range<usize>> {
         let bytes = self.bytes.get(start..).filter(|bytes| !bytes.is_empty() && self.work > 0)?;
         let end = start + self.value_end(bytes).filter(|length| *length > HEADER)?;
         let value = self.bytes.get(start..end)?;
+        let has_numbers =
+            VariantType::from_id(*value.first()?).is_some_and(|ty| matches!(ty.shape(), Shape::Fixed(..)));
+        if has_numbers && (start + 1..end).any(|inside| self.is_start(inside, self.bytes.len())) {
+            return None;
+        }
         let is_followed = end == self.bytes.len() || self.record_at(end).is_some();
         (is_followed && Value::decode(value, &self.limits).is_ok()).then_some(start..end)
     }

@@ -80,7 +80,7 @@ fn keys_in_keys_take_linear_space() {
     let both = |value: Value| Value::from_iter([(Value::from("a"), Value::from(1)), (value, Value::from(1))]);
     let alone = |value: Value| Value::from_iter([(value, Value::from(1))]);
     for level in [&both as &dyn Fn(Value) -> Value, &alone] {
-        let value = encoded((0..60).fold(text.clone(), |value, _| level(value)));
+        let value = encoded((0..49).fold(text.clone(), |value, _| level(value)));
         folder.write("keys.dat", &value);
         let json = folder.gdvar(&["json", "keys.dat", "--as", "value"]).good();
         assert!(folder.gdvar_of(&["from-json"], &json).good() == value);
@@ -100,4 +100,27 @@ fn keys_in_keys_take_linear_space() {
     folder.write("short.dat", encoded(short));
     let printed = folder.gdvar(&["json", "--plain", "short.dat", "--as", "value"]).good();
     assert_eq!(String::from_utf8(printed).expect("UTF-8"), "{\"{\\\"2\\\":1}\":1}\n");
+}
+
+#[test]
+fn an_integer_does_not_become_a_float() {
+    let folder = Folder::new();
+    for json in ["9223372036854775808", "[-9223372036854775809]", "{\"a\":18446744073709551616}", "-0"] {
+        let printed = folder.gdvar_of(&["from-json"], json.as_bytes());
+        assert!(printed.code == Some(1) && printed.stderr.contains("does not fit into an int"), "{json}");
+    }
+    for (json, value) in
+        [("[-9223372036854775808]", Value::from(vec![i64::MIN])), ("1e19", Value::from(1e19))]
+    {
+        assert_eq!(folder.encoded(json), encoded(value));
+    }
+}
+
+#[test]
+fn halt_ends_a_query_after_its_results() {
+    let folder = Folder::new();
+    folder.write("save.dat", batch(&(1..5).map(encoded).collect::<Vec<_>>()));
+    let printed = folder.gdvar(&["query", "save.dat", "if . == 3 then \"end\" | halt_error(7) else . end"]);
+    assert_eq!((printed.stdout.as_slice(), printed.stderr.as_str()), (&b"1\n2\n"[..], "end\n"));
+    assert_eq!(printed.code, Some(7));
 }

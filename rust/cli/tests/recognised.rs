@@ -94,6 +94,25 @@ fn godot3_must_fill_the_bytes() {
 }
 
 #[test]
+fn damage_does_not_look_like_godot3() {
+    let folder = Folder::new();
+    let save = batch(&(0..8).map(encoded).collect::<Vec<_>>());
+    // The type id of record 3.
+    let at = 3 * 12 + 4;
+    for id in 6..40 {
+        let mut damaged = save.clone();
+        damaged[at] = id;
+        folder.write("save.dat", &damaged);
+        let printed = folder.gdvar(&["check", "save.dat"]);
+        assert!(!String::from_utf8_lossy(&printed.stdout).contains("Godot 3"), "{id}");
+    }
+    let mut padded = batch(&[encoded("a")]);
+    padded[14] = 1;
+    folder.write("save.dat", &padded);
+    assert_eq!(folder.gdvar(&["check", "save.dat"]).code, Some(1));
+}
+
+#[test]
 fn godot3_is_recognised_behind_values_of_both() {
     let folder = Folder::new();
     let mut values = vec![Value::from(1); 40];

@@ -182,3 +182,30 @@ fn nothing_is_written_of_nothing() {
     assert_eq!(printed.code, Some(1));
     assert!(!folder.path("repaired.dat").exists());
 }
+
+/// The length of an int's record is also the header of a Rect2i, and a damaged length that of a Color.
+#[test]
+fn numbers_do_not_swallow_records() {
+    let ints: Vec<Vec<u8>> = (100..108).map(encoded).collect();
+    let mut lacking = batch(&ints);
+    lacking.drain(28..32);
+    let whole = [&ints[..2], &ints[3..]].concat();
+    let (found, said) = repaired(&lacking);
+    assert_eq!(found, whole, "{said}");
+    assert!(said.contains("lost: "), "{said}");
+
+    let empty = encoded(Value::from_iter::<[(&str, Value); 0]>([]));
+    let mut changed = batch(&[encoded(Value::Nil), empty.clone()]);
+    changed[0] = 20;
+    assert_eq!(repaired(&changed).0, [empty]);
+}
+
+#[test]
+fn the_report_is_not_among_the_records() {
+    let folder = Folder::new();
+    let save = batch(&[encoded(1), encoded(2)]);
+    folder.write("save.dat", &save);
+    let printed = folder.gdvar(&["repair", "save.dat", "--output", "-"]);
+    assert_eq!(printed.stdout, save);
+    assert_eq!(printed.stderr, "standard output: 2 records are whole\n");
+}

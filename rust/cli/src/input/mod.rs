@@ -285,7 +285,10 @@ impl Input {
             let read = self.each(0..u64::MAX, |_, _, bytes| {
                 count += 1;
                 match (is_godot3(bytes), is_godot4(bytes)) {
-                    (true, false) => only_godot3 += 1,
+                    (true, false) => {
+                        let is_alone = size == (frames::FRAME_BYTES + bytes.len()) as u64;
+                        only_godot3 += u64::from(frames::shows_godot3(bytes, is_alone));
+                    }
                     (false, true) => only_godot4 += 1,
                     _ => {}
                 }

@@ -115,6 +115,9 @@ pub fn encode(text: &[u8], how: As) -> std::result::Result<Vec<u8>, String> {
         exact::check(&bytes, &limits).map_err(Error::without_offset)?;
         Ok(bytes)
     };
+    if let Some(integer) = integer_that_does_not_fit(text) {
+        return Err(format!("{integer} does not fit into an int; write a float with a decimal point"));
+    }
     let mut json = serde_json::Deserializer::from_slice(text);
     json.disable_recursion_limit();
     if how == As::Value {
@@ -167,21 +170,53 @@ impl<'de, F: FnMut(&Value) -> std::result::Result<(), String>> Visitor<'de> for 
 /// The most levels of JSON: a value has up to 1024 levels, and a typed Dictionary takes five.
 const MOST_LEVELS: usize = 5 * 1025;
 
-/// The number of nested levels of JSON.
-fn depth(json: &[u8]) -> usize {
-    let (mut depth, mut deepest, mut in_text, mut is_escaped) = (0_usize, 0, false, false);
-    for byte in json {
+/// The offsets and bytes of JSON outside of its strings.
+fn outside_strings(json: &[u8]) -> impl Iterator<Item = (usize, u8)> {
+    let (mut in_text, mut is_escaped) = (false, false);
+    json.iter().enumerate().filter_map(move |(at, byte)| {
         match byte {
             _ if is_escaped => is_escaped = false,
             b'\\' => is_escaped = in_text,
             b'"' => in_text = !in_text,
-            b'[' | b'{' if !in_text => {
+            _ if !in_text => return Some((at, *byte)),
+            _ => {}
+        }
+        None
+    })
+}
+
+/// The number of nested levels of JSON.
+fn depth(json: &[u8]) -> usize {
+    let (mut depth, mut deepest) = (0_usize, 0);
+    for (_, byte) in outside_strings(json) {
+        match byte {
+            b'[' | b'{' => {
                 depth += 1;
                 deepest = deepest.max(depth);
             }
-            b']' | b'}' if !in_text => depth = depth.saturating_sub(1),
+            b']' | b'}' => depth = depth.saturating_sub(1),
             _ => {}
         }
     }
     deepest
+}
+
+/// The first integer of JSON that serde would read as a float.
+fn integer_that_does_not_fit(json: &[u8]) -> Option<String> {
+    let is_number = |byte: &u8| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E');
+    let mut end = 0;
+    for (at, byte) in outside_strings(json) {
+        if at < end || !matches!(byte, b'-' | b'0'..=b'9') {
+            continue;
+        }
+        let length = json[at..].iter().take_while(|byte| is_number(byte)).count();
+        end = at + length;
+        let number = str::from_utf8(&json[at..end]).unwrap_or_default();
+        let digits = number.strip_prefix('-').unwrap_or(number);
+        let is_integer = digits.bytes().all(|byte| byte.is_ascii_digit());
+        if is_integer && (number == "-0" || number.parse::<i64>().is_err()) {
+            return Some(number.to_owned());
+        }
+    }
+    None
 }

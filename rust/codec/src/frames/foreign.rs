@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::format::{FRAME_BYTES, Shape, VariantType};
 use crate::limits::{Limits, Strictness};
 use crate::outline::Outline;
-use crate::wire;
+use crate::wire::{self, Cursor};
 
 /// Bytes at the start of a file that show its format.
 const HEAD: usize = 64;
@@ -165,10 +165,22 @@ fn is_one_value(bytes: &[u8]) -> bool {
     outline.error().is_none() && outline.end() >= bytes.len()
 }
 
-/// [`Foreign::Godot3`] if one of the first records is a value of Godot 3 and not of Godot 4, and all records before it
-/// are values of both.
+/// Whether bytes that are a value of Godot 3 and not of Godot 4 are more likely that than a damaged value of Godot 4:
+/// containers with something in them. Alone in a file, other types that Godot 4 has under other ids as well.
+pub fn shows_godot3(bytes: &[u8], is_alone: bool) -> bool {
+    let mut cursor = Cursor::new(bytes, 0);
+    match cursor.u32().map(|header| header as u8) {
+        // Dictionary, Array and the pool arrays.
+        Some(18..=26) => cursor.container_count(1).is_some_and(|count| count > 0),
+        Some(6..) => is_alone,
+        _ => false,
+    }
+}
+
+/// [`Foreign::Godot3`] if one of the first records is certainly a value of Godot 3, and all records before it are values of both.
 fn godot3<S: ReadAt + ?Sized>(source: &S, bytes: &mut Vec<u8>) -> Result<Option<Foreign>> {
     let limits = Limits { allow_objects: true, ..Limits::for_save_files() };
+    let size = source.size().map_err(Error::other)?;
     let mut at = 0;
     for _ in 0..TESTED {
         read_block(source, at, FRAME_BYTES, bytes)?;
@@ -188,7 +200,10 @@ fn godot3<S: ReadAt + ?Sized>(source: &S, bytes: &mut Vec<u8>) -> Result<Option<
         let mut decoder = Decoder::of_godot3(bytes, Strictness::Strict, &limits, Loss::Accepted);
         match (decoder.decode_only(&mut Ends::default()).is_ok(), is_godot4) {
             (true, true) => {}
-            (true, false) => return Ok(Some(Foreign::Godot3)),
+            (true, false) => {
+                let is_alone = at == (FRAME_BYTES as u64 + u64::from(length)) && at == size;
+                return Ok(shows_godot3(bytes, is_alone).then_some(Foreign::Godot3));
+            }
             (false, _) => return Ok(None),
         }
     }

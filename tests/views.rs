@@ -211,7 +211,7 @@ fn components_are_as_wide_as_their_type() {
     assert!(second.is_ok_and(|lanes| singles(lanes) == [5.0, 6.0, 7.0, 8.0]));
 }
 
-/// Nested keys cost the engine as much in many parts as in one.
+/// All parts of a value share the limit on nested keys.
 #[test]
 fn parts_share_what_nested_keys_may_cost() {
     let limits = Limits::for_network();

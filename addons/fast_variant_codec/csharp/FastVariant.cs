@@ -77,7 +77,7 @@ public static class FastVariant
     public static Godot.Collections.Array DecodeBatch(Array<byte[]> buffers, bool allowObjects = false) =>
         Call("decode_batch", buffers, allowObjects).AsGodotArray();
 
-    /// <summary>Replaces a file by one record for each value: the old file or the new one, complete.</summary>
+    /// <summary>Atomically replaces a file with one record per value.</summary>
     public static Result SaveBatch(string path, Godot.Collections.Array values, bool fullObjects = false) =>
         ResultOf(Call("try_save_batch", path, values, fullObjects));
 

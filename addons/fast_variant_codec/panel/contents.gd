@@ -61,7 +61,7 @@ class Chunk:
 var is_cancelled := false
 var bytes: PackedByteArray
 var has_records: bool
-## The nodes of FastVariantCodec.inspect, with offsets in all of the bytes. Outermost nodes have no parent. Nodes are
+## The nodes of FastVariantCodec.inspect, with offsets into `bytes`. Outermost nodes have no parent. Nodes are
 ## added on demand: see node_of_record and load_more.
 var nodes: Array[Dictionary] = []
 var problems: Array[Problem] = []

@@ -53,7 +53,7 @@ pub struct Downgrade<O> {
     encoder: Encoder<O, Godot3>,
     loss: Loss,
     changes: Vec<Change>,
-    /// The types met since the last key began that may change, one bit each.
+    /// Types that may change, met since the last key began; one bit each.
     met: u64,
 }
 

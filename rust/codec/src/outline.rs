@@ -76,7 +76,7 @@ pub struct Node {
     pub count: Option<usize>,
     /// The value in short: a text, numbers, or a count.
     pub preview: String,
-    /// The values inside this one that are not nodes; they follow those that are.
+    /// The values inside this one beyond the maximum number of nodes.
     pub left_out: LeftOut,
     /// The index after the last node inside this one.
     next: usize,

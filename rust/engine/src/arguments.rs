@@ -18,7 +18,7 @@ use godot::sys::{self, GodotFfi, interface_fn};
 use crate::interface::variant_ptr;
 use crate::refusal::{Refused, refused};
 
-/// The capacity for methods and property accessors, more than exist. godot-rust checks the arguments of any beyond it.
+/// The capacity for methods and property accessors; fewer exist. godot-rust checks the arguments of any beyond it.
 const MOST_METHODS: usize = 256;
 
 type Call = unsafe extern "C" fn(

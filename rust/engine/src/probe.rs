@@ -457,8 +457,8 @@ fn written(ty: VariantType) -> Result<(), Fact> {
     };
     let pattern: Vec<u8> = (1..=bytes as u8).collect();
     let mut variant = Variant::nil();
-    // SAFETY: a Nil needs no destructor. A value of this type needs none either if the facts hold, and is read only
-    // with documented functions; if they do not hold, it is forgotten.
+    // SAFETY: a Nil needs no destructor, nor does a value of this type. A value of another type is forgotten.
+    // Only documented functions read the value.
     unsafe {
         write_plain(&raw mut variant, ty, &pattern);
         if interface().type_of(&variant) != Some(ty) {

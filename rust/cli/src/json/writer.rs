@@ -89,7 +89,7 @@ struct List {
     end: &'static str,
 }
 
-/// Whether a JSON object with this text as its only key means a value of a type.
+/// Whether this text, as a JSON object's only key, names the type of a value.
 fn names_form(text: &str) -> bool {
     use VariantType as T;
     let ty = VariantType::ALL.into_iter().find(|ty| ty.name() == text);

@@ -72,7 +72,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         value: &ElementType<'_>,
     ) -> Result<()> {
         let at = self.position();
-        // However strict the reader: a typed script would read the value as the wrong type.
+        // At any strictness: a typed script would read the value as the wrong type.
         if let Some(found) = self.misfit(value)
             && sink.keeps_entry(dictionary)
         {

@@ -51,8 +51,8 @@ impl Foreign {
     }
 }
 
-/// Whether the ZIP signature is the length prefix of a record of 67,324,752 bytes. In a record, the id of a type
-/// that can be so long follows, in Godot 4 or 3, then the number of its elements. In a ZIP file, the version
+/// Whether the ZIP signature is the length prefix of a record of 67,324,752 bytes. In a record, next come the
+/// id of a type that can be this long (Godot 4 or 3) and its element count. In a ZIP file, the version
 /// needed to read it follows, then flags and the compression method. These are small numbers.
 fn is_record_of_zip(bytes: &[u8]) -> bool {
     const MOST_METHODS: u8 = 99;

@@ -23,7 +23,7 @@ pub trait ReadAt {
     /// # Errors
     /// Those of the file.
     fn size(&self) -> io::Result<u64>;
-    /// Reads from `at` on and returns the number of bytes read. It is less than `into` can hold only at the end.
+    /// Reads from `at` on and returns the number of bytes read. Fills `into` unless the data ends first.
     ///
     /// # Errors
     /// Those of the file.
@@ -96,7 +96,7 @@ struct Marks {
 }
 
 impl Index {
-    /// An index of a file that others append to. It ignores a record that the end cuts off, as if not yet written.
+    /// An index of a file that others append to. It ignores a truncated last record, as if not yet written.
     pub fn ignoring_torn() -> Self {
         Self { ignores_torn: true, ..Self::default() }
     }

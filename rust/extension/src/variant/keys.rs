@@ -127,7 +127,7 @@ impl KeyCache {
     const MOST: usize = 64;
     /// The maximum number of rows, so that data without repetition stops trying.
     const ROWS: usize = 64;
-    /// The credit of a row, and the price of leaving it.
+    /// A row's maximum credit; the cost of leaving it.
     const CREDIT: i32 = 8;
     const COST: i32 = 3;
 

@@ -18,7 +18,7 @@ use crate::variant::keys::KeyCache;
 /// The contents of a view: a value, or records. Any thread may read them.
 #[derive(Clone)]
 pub enum Shown {
-    /// A value in bytes that are held.
+    /// A value in owned bytes.
     Value(Arc<Held>, Spot),
     /// Records of a buffer or file.
     Records(Arc<Records>),

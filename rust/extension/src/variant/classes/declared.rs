@@ -60,7 +60,7 @@ impl Declared {
                 enum_values(&class, script)
                     .map_or(Self::Type(VariantType::Int), |values| Self::Enum(text_of(&class), values))
             }
-            // The engine lists classes, and excluded ones with a minus.
+            // The engine's list marks excluded classes with a minus.
             Some(VariantType::Object) => Self::Object(
                 text_of(&class)
                     .split(',')

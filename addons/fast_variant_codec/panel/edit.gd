@@ -52,8 +52,11 @@ static func write(path: String, old: Contents, bytes: PackedByteArray) -> String
 		if records.is_ok() and FastVariantCodec.pack_batch(records.value) == bytes:
 			return FastVariantCodec.try_save_batch(path, records.value).message
 	# The file that a link leads to, not the link.
-	while DirAccess.open(path.get_base_dir()).is_link(path):
-		path = path.get_base_dir().path_join(DirAccess.open(path.get_base_dir()).read_link(path)).simplify_path()
+	var folder := DirAccess.open(path.get_base_dir())
+	while folder and folder.is_link(path):
+		var target := folder.read_link(path)
+		path = target if target.is_absolute_path() else path.get_base_dir().path_join(target).simplify_path()
+		folder = DirAccess.open(path.get_base_dir())
 	var beside := path + ".new"
 	while FileAccess.file_exists(beside):
 		beside += "_"
@@ -62,7 +65,10 @@ static func write(path: String, old: Contents, bytes: PackedByteArray) -> String
 		return "Cannot write %s: %s" % [beside, error_string(FileAccess.get_open_error())]
 	file.store_buffer(bytes)
 	file.close()
-	FileAccess.set_unix_permissions(beside, FileAccess.get_unix_permissions(path))
+	# 0 on systems without them.
+	var permissions := FileAccess.get_unix_permissions(path)
+	if permissions:
+		FileAccess.set_unix_permissions(beside, permissions)
 	# A full disk shows only when the file is closed, which returns no error.
 	var error := ERR_FILE_CANT_WRITE
 	if FileAccess.get_file_as_bytes(beside) == bytes:

@@ -16,6 +16,8 @@ enum Column { VALUE, PREVIEW, OFFSET, SIZE }
 const UNFOLDED := 60
 ## The number of lines in a group.
 const GROUP := 100
+## The maximum number of bytes that load_to inspects, all calls of load_more added up.
+const LOADED_BYTES := 256 << 20
 
 var contents: Contents
 
@@ -77,11 +79,14 @@ func select_node(index: int) -> void:
 	_is_selecting = false
 
 
-## Inspects children that were left out, until the innermost value around a byte is known.
+## Inspects children that were left out, until the innermost value around a byte is known. Gives up after
+## LOADED_BYTES, so that the editor does not wait.
 func load_to(byte: int) -> void:
 	var index := contents.node_at(byte)
-	while index >= 0 and contents.can_load_more(index) and byte >= contents.nodes[index]["left_out_offset"]:
-		while contents.can_load_more(index) and contents.node_at(byte) == index:
+	var budget := LOADED_BYTES
+	while index >= 0 and contents.can_load_more(index) and byte >= contents.nodes[index]["left_out_offset"] and budget > 0:
+		while contents.can_load_more(index) and contents.node_at(byte) == index and budget > 0:
+			budget -= maxi(contents.nodes[index]["left_out_size"], 1)
 			contents.load_more(index)
 		var item := _item_of(contents.line_of(index))
 		if not _folded.has(item):

@@ -358,6 +358,22 @@ func _inspect_edit() -> void:
 	tab._write.pressed.emit()
 	await _until(func() -> bool: return not tab._write.visible and tab.tree.is_visible_in_tree())
 	_check("one value is written as well", bytes_to_var(FileAccess.get_file_as_bytes(path)) == {"at": Vector2(3, 4)})
+	# Through a link, to a file that only its owner may read.
+	var link := "user://linked.save"
+	FileAccess.set_unix_permissions(path, FileAccess.UNIX_READ_OWNER | FileAccess.UNIX_WRITE_OWNER)
+	DirAccess.open("user://").create_link("edited.save", "linked.save")
+	tab.open_file(link)
+	await _until(func() -> bool: return tab._title.text.begins_with("linked.save, "))
+	await tab.find("at")
+	tab.edit("Vector2(5, 6)")
+	await _until(func() -> bool: return tab._write.visible)
+	tab._write.pressed.emit()
+	await _until(func() -> bool: return not tab._write.visible and tab.tree.is_visible_in_tree())
+	_check("a link stays one", DirAccess.open("user://").is_link(link)
+			and bytes_to_var(FileAccess.get_file_as_bytes(path)) == {"at": Vector2(5, 6)})
+	_check("and its file keeps its permissions", FileAccess.get_unix_permissions(path)
+			== FileAccess.UNIX_READ_OWNER | FileAccess.UNIX_WRITE_OWNER)
+	DirAccess.remove_absolute(link)
 	DirAccess.remove_absolute(path)
 
 

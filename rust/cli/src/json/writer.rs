@@ -97,7 +97,6 @@ fn names_form(text: &str) -> bool {
 }
 
 impl Writer<'_> {
-    #[inline(always)]
     fn put(&mut self, text: &str) {
         self.out.extend_from_slice(text.as_bytes());
     }

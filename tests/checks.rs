@@ -1,9 +1,10 @@
-//! `quick_check` accepts ordinary values. The fuzz targets `strict` and `values` check what it accepts.
+//! `quick_check` accepts ordinary values. The fuzz targets `strict` and `values` check the values that
+//! `quick_check` accepts.
 
 use conformance::Values;
 use proptest::prelude::*;
 use variant_codec::value::OwnedElementType;
-use variant_codec::{Array, Dictionary, Limits, Object, Value, VariantType, format, quick_check};
+use variant_codec::{Array, Dictionary, Limits, Object, QuickCheck, Value, VariantType, format, quick_check};
 
 /// Returns whether `value` contains only kinds that `quick_check` accepts.
 fn is_ordinary(value: &Value) -> bool {
@@ -50,11 +51,18 @@ fn equal_keys_are_never_accepted_however_many_there_are() {
         let rows: Vec<Value> = (0..3).map(|_| (0..count).map(entry).collect()).collect();
         let bytes = Value::from(rows.clone()).encode().unwrap();
         assert_eq!(quick_check(&bytes, &Limits::for_save_files()), Some(bytes.len()), "{count} keys");
-        // The last key of each row in turn repeats the first key, because the check compares known rows too.
+        // The last key of each row in turn repeats the first key, because the check also compares the keys of
+        // known rows.
         for twin in 0..rows.len() {
             let mut rows = rows.clone();
             let Value::Dictionary(row) = &mut rows[twin] else { unreachable!() };
             row.entries[count - 1].0 = Value::from("key 0");
+            let mut check = QuickCheck::default();
+            for (index, row) in rows.iter().enumerate() {
+                let bytes = row.encode().unwrap();
+                let found = check.check(&bytes, &Limits::for_save_files());
+                assert_eq!(found, (index != twin).then_some(bytes.len()), "{count} keys");
+            }
             let bytes = Value::from(rows).encode().unwrap();
             assert_eq!(quick_check(&bytes, &Limits::for_save_files()), None, "{count} keys");
         }

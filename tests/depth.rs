@@ -4,7 +4,7 @@ use conformance::{measure, transcode, with_stack};
 use variant_codec::stream::Precision;
 use variant_codec::{Array, Dictionary, Error, ErrorKind, Limits, Object, Strictness, Value};
 
-/// The stack of the smallest worker threads. Unoptimised frames are up to sixty times as large.
+/// The stack size of the smallest worker threads. Unoptimised stack frames are up to sixty times as large.
 const STACK: usize = if cfg!(debug_assertions) { 32 << 20 } else { 512 << 10 };
 
 /// Headers and counts of containers that each hold one value.
@@ -33,7 +33,7 @@ fn nested(opener: &[u8], count: usize, inside: &[u8]) -> Vec<u8> {
     [opener.repeat(count), inside.to_vec()].concat()
 }
 
-/// Reads in every way; all ways agree.
+/// Reads in every way, and checks that all ways agree.
 fn read(bytes: &[u8], strictness: Strictness) -> Result<Vec<u8>, Error> {
     let limits = limits();
     let built = Value::decode_as(bytes, strictness, &limits);
@@ -60,7 +60,8 @@ fn reading_stops_below_level_1024() {
                 let too_deep = nested(opener, 1025, innermost);
                 let error = read(&too_deep, strictness).unwrap_err();
                 assert_eq!(error.kind(), &ErrorKind::TooDeep, "{name}");
-                // The offset of the first value in the innermost container; in a Dictionary, it is a key.
+                // The offset of the first value in the innermost container. In a Dictionary, this value is a
+                // key.
                 let first = if opener[0] == 27 { opener.len() - 4 } else { opener.len() };
                 assert_eq!(error.offset(), Some(opener.len() * 1024 + first), "{name}");
             }
@@ -121,15 +122,15 @@ fn bottomless_bytes_fail_politely() {
     });
 }
 
-/// The engine compares keys of 50 nested Arrays, whatever the innermost contains. For 51, Godot 4.6.3 reports
-/// "Max recursion reached" and compares less of the keys.
+/// The engine compares keys of 50 nested Arrays, whatever the innermost Array contains. For 51 nested Arrays,
+/// Godot 4.6.3 reports "Max recursion reached" and compares only a part of the keys.
 #[test]
 fn keys_that_the_engine_cannot_compare_are_refused() {
     let dictionary_of = |arrays: usize, inside: &[u8]| {
         let key = nested(OPENERS[0].1, arrays - 1, inside);
         [&[27, 0, 0, 0, 1, 0, 0, 0], key.as_slice(), &NIL].concat()
     };
-    // Dictionaries count like Arrays.
+    // Dictionaries count as levels, like Arrays.
     let keys = |count| [nested(&OPENERS[2].1[..8], count, &EMPTY_DICTIONARY), NIL.repeat(count)].concat();
     assert_eq!(read(&keys(50), Strictness::Lenient).as_ref(), Ok(&keys(50)));
     let error = read(&keys(51), Strictness::Lenient).unwrap_err();

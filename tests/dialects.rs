@@ -1,5 +1,6 @@
-//! Godot 3's format compared with Godot 4's and with `docs/migrating-from-godot-3.md`. Bytes marked as seen
-//! come from Godot 3.2.3; `tests/godot3/` compares everything with a real Godot 3.
+//! Godot 3's format compared with Godot 4's and with `docs/migrating-from-godot-3.md`. The bytes in
+//! `godot_3_reads_and_writes_this` come from Godot 3.2.3. `tests/godot3/` compares everything with a real
+//! Godot 3.
 
 use std::collections::BTreeMap;
 
@@ -202,7 +203,7 @@ fn what_would_be_lost_is_an_error() {
     assert!(Value::Object(object).encode_godot3(Loss::Accepted).is_err());
 }
 
-/// Godot 3.2.3 reads these bytes as shown; it also wrote the objects.
+/// Godot 3.2.3 reads these bytes as this test expects, and wrote the objects.
 #[test]
 fn godot_3_reads_and_writes_this() {
     let text = |hex: &str| format!("04000000 {:02x}000000 {hex:0<8}", hex.len() / 2);
@@ -239,7 +240,7 @@ fn godot_3_reads_and_writes_this() {
     assert_eq!(strict("02000100 05000000 00000000").unwrap(), Value::Int(5));
     assert_eq!(strict("14000000 01000000 07ffffff").unwrap(), Value::PackedByteArray(vec![7]));
     assert_eq!(strict("04000000 01000000 78ffffff").unwrap(), string("x"));
-    // The reader takes the root without names for the empty path.
+    // The reader reads the root path without names as the empty path.
     let root = "0f000000 00000080 00000000 01000000";
     let empty = NodePath { absolute: false, names: Vec::new(), subnames: Vec::new() };
     assert_eq!(strict(root).unwrap(), Value::NodePath(empty));
@@ -266,7 +267,7 @@ fn nesting_has_the_engine_s_limit() {
     assert_eq!(read(1025).unwrap_err().kind(), &ErrorKind::TooDeep);
 }
 
-/// An engine's String may contain code units that no Rust text can.
+/// An engine's String may contain code units that no Rust text can contain.
 #[test]
 fn code_units_that_are_no_characters_are_an_error_or_written_as_they_are() {
     for (unit, written) in [(0xD800, "eda080"), (0x11_0000, "f4908080")] {

@@ -130,7 +130,7 @@ fn every_link_anchor_and_path_leads_somewhere() {
             }
         }
     }
-    // The addon is installed without the rest of the repository.
+    // Users install the addon without the repository, so no link needs to lead to the addon's documents.
     let is_lost = |name: &&String| !reached.contains(*name) && !name.starts_with("addons/");
     problems.extend(documents.keys().filter(is_lost).map(|name| format!("no link leads to {name}")));
     assert!(problems.is_empty(), "\n{}", problems.join("\n"));

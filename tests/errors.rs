@@ -26,7 +26,7 @@ fn wrong(container: &'static str, expected: &str, found: &str) -> ErrorKind {
     WrongElementType { container, expected: expected.to_owned(), found: found.to_owned() }
 }
 
-/// Reads with and without building a value; both agree.
+/// Reads with and without building a value, and checks that both agree.
 fn read(hex: &str, strictness: Strictness, limits: &Limits) -> Result<Value, Error> {
     let bytes = hex::decode(hex.replace(' ', "")).expect("hexadecimal bytes");
     let built = Value::decode_as(&bytes, strictness, limits);
@@ -157,7 +157,7 @@ fn only_the_engine_reads_odd_bytes() {
         (&PLAIN, "1b000500 02000000 00000000 00000000", ElementType, 8),
         (&PLAIN, "03000000 010080ff", NarrowNan, 0),
         (&PLAIN, "1b000000 01000080 00000000 00000000", SharedBit, 4),
-        // Runs.
+        // Runs of elements of one type.
         (&PLAIN, "1c000000 02000000 02000100 05000000 00000000 02000100 06000000 00000000", WideNumber, 8),
         (&PLAIN, "1c000000 02000000 03000100 00000000 0000f83f 03000100 00000000 0000f83f", WideNumber, 8),
         (&PLAIN, "1c000000 02000000 03000000 0000c07f 03000000 0000c07f", NarrowNan, 8),
@@ -178,7 +178,8 @@ fn only_the_engine_reads_odd_bytes() {
     for (limits, hex, oddity, offset) in cases {
         let engine = read(hex, Strictness::Lenient, limits).expect(hex);
         fails(hex, Strictness::Strict, limits, &NotCanonical(*oddity), *offset);
-        // The column in `docs/format.md`, chapter 13: harmless bytes are read as the engine reads them.
+        // As in the column `allow_non_canonical` of `docs/format.md`, chapter 13, harmless bytes are read as
+        // the engine reads them.
         let other_writers = Limits { allow_non_canonical: true, ..(*limits).clone() };
         if harmless.contains(oddity) {
             let value = read(hex, Strictness::Strict, &other_writers).expect(hex);
@@ -259,7 +260,7 @@ fn limits_are_kept() {
     let scripted =
         "18000000 01000000 41000000 01000000 06000000 73637269 70740000 04000000 01000000 42000000";
     let typed = "1c000300 07000000 7265733a 2f2f4200 00000000";
-    // A value, limits that just suffice, limits that do not, and the error.
+    // A value, limits that just suffice, limits that are too low, the error, and its offset.
     let cases: Vec<(&str, Limits, Limits, ErrorKind, usize)> = vec![
         ("00000000", bytes(4), bytes(3), LimitExceeded(Limit::Bytes, 3), 0),
         (two_nils, depth(1), depth(0), LimitExceeded(Limit::Depth, 0), 8),
@@ -356,7 +357,7 @@ fn text_of_any_code_units() {
     }
 }
 
-/// The charges in the table in `limits.rs`, to the byte; `limit_suite.gd` compares them with the engine.
+/// The charges in the table of `limits.rs` are exact. `limit_suite.gd` compares them with the engine.
 #[test]
 fn memory_is_charged_by_the_table() {
     let cases = [

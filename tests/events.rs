@@ -1,4 +1,4 @@
-//! The events of a reader, for sinks that take several values at once: raw text and parts.
+//! The events of a reader for sinks that accept several values at once, as raw text or as parts.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -18,7 +18,7 @@ use variant_codec::{
 #[derive(Debug, Default)]
 struct Log {
     events: Vec<String>,
-    /// Selects the text that the sink takes unchecked.
+    /// Selects the text that the sink accepts unchecked.
     takes_raw: Option<fn(&[u8]) -> bool>,
     part_bytes: Option<usize>,
 }
@@ -117,7 +117,7 @@ fn bytes(hex: &str) -> Vec<u8> {
     hex::decode(hex.replace(' ', "")).expect("hexadecimal bytes")
 }
 
-/// The events of these bytes; both strictness levels agree.
+/// Returns the events of these bytes, and checks that both strictness levels agree.
 fn read(bytes: &[u8], limits: &Limits, log: impl Fn() -> Log) -> Result<String> {
     let [engine, strict] = [Strictness::Lenient, Strictness::Strict].map(|strictness| {
         let mut log = log();
@@ -153,7 +153,7 @@ fn text_may_be_taken_as_it_stands() {
     check(TEXTS, Log::default, "< 3 hp é  >");
 }
 
-/// A sink that takes raw text still gets text without its byte-order mark.
+/// A sink that accepts raw text still receives text without a byte-order mark.
 #[test]
 fn marked_text_is_looked_at() {
     let limits = Limits::unlimited();
@@ -245,7 +245,7 @@ fn numbers_in_front_are_not_left_to_others() {
     check(&array_of(&[one, two, float, float]), in_parts(20), "[ 4 of Variant 1 , 2 , 0.5 , 0.5 , ]");
 }
 
-/// Typed containers may convert, drop or refuse other elements, and Objects stay with the sink itself.
+/// Elements that a typed container may convert, drop or refuse never come in parts, and neither do Objects.
 #[test]
 fn only_what_is_surely_taken_comes_in_parts() {
     let typed = |ty: &str| format!("1c000100 {ty} 04000000 {}", [HP; 4].join(" "));
@@ -375,7 +375,7 @@ fn has_properties(bytes: &[u8], limits: &Limits) -> bool {
     log.events.iter().any(|event| event.ends_with('('))
 }
 
-/// The reader finds the end of every value that the engine writes without reading the value.
+/// For every value that the engine writes, the reader finds the end of the value without reading it.
 #[test]
 fn values_of_every_type_come_in_parts() {
     let mut types = BTreeSet::new();
@@ -475,7 +475,7 @@ fn sinks_may_refuse_an_element_of_a_run() {
     }
 }
 
-/// A sink that opens containers and leaves the rest to defaults.
+/// A sink that opens containers and uses the default methods for all other values.
 #[derive(Default)]
 struct Least {
     others: Option<Vec<VariantType>>,
@@ -508,7 +508,8 @@ impl Sink for Least {
     }
 }
 
-/// A sink gets the types of values that it has no method for, in order, or refuses them by default.
+/// A sink receives the types of values for which it has no method, in order, or refuses these values by
+/// default.
 #[test]
 fn what_a_sink_leaves_out_is_told_or_refused() {
     proptest!(|(value in Values { full_objects: true, ..Values::default() }.any())| {

@@ -99,7 +99,8 @@ impl Example {
         self.rewritten(precision).is_ok_and(|both| both.iter().all(|bytes| expected.is_reencoded(bytes)))
     }
 
-    /// With `allow_non_canonical`, strict reading gives the value that the engine reads.
+    /// Returns whether strict reading with `allow_non_canonical` gives the same value as lenient reading, or
+    /// refuses the bytes.
     fn is_read_alike(&self) -> bool {
         let limits = Limits { allow_non_canonical: true, allow_trailing_bytes: false, ..self.limits() };
         let encoded =

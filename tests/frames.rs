@@ -12,7 +12,7 @@ use variant_codec::{Error, ErrorKind, Limits, VariantType, frames};
 fn a_long_record_is_no_archive() {
     let start = |header: u8, next: [u8; 4]| [b"PK\x03\x04".as_slice(), &[header, 0, 0, 0], &next].concat();
     for version in [10, 20, 21, 45, 51, 63] {
-        // Stored or deflated, at midnight or not.
+        // Entries that are stored or deflated, last modified at midnight or at another time.
         for next in [[0; 4], [8, 0, 0, 0], [8, 0, 33, 91], [9, 0, 1, 2]] {
             assert_eq!(Foreign::by_head(&start(version, next)), Some(Foreign::Zip));
         }
@@ -75,7 +75,7 @@ fn an_index_says_where_the_last_record_is_cut_off_and_finds_what_comes_later() {
     assert_eq!(of_growing.count(&batch[..]).unwrap(), 2);
     assert_eq!(index.find(&batch[..], 1).unwrap(), Some(13..19));
     assert_eq!(index.count(&batch[..]).unwrap(), 2);
-    // The file has shrunk since.
+    // The file has shrunk since the index was built.
     assert_eq!(index.find(&batch[..whole], 1).unwrap(), None);
     assert_eq!(index.count(&batch[..whole]).unwrap(), 1);
     assert!(index.find(&batch[..3], 2).is_err());
@@ -156,7 +156,7 @@ fn zeros_behind_the_records_are_no_records() {
     }
 }
 
-/// A file that others truncate: each query of its size takes the next entry of `sizes`.
+/// A file that other programs truncate: each query of its size takes the next entry of `sizes`.
 struct Shrinking {
     bytes: Vec<u8>,
     sizes: Mutex<Vec<usize>>,
@@ -176,7 +176,7 @@ impl ReadAt for Shrinking {
 
 #[test]
 fn a_file_that_shrinks_in_a_record_is_cut_off() {
-    // The first block ends within the second record; then the file is truncated before that record.
+    // The first block ends within the second record. Then the file is truncated before the second record.
     let mut bytes = Vec::new();
     frames::append(&mut bytes, &vec![7; (1 << 20) - 10]);
     let second = bytes.len();

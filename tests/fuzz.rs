@@ -1,5 +1,5 @@
-//! Runs the checks of the fuzz targets on the kept and found inputs, the engine's vectors, and mutations of
-//! both. `MADE_INPUTS` sets the number of mutations.
+//! Runs the checks of the fuzz targets on the inputs in `fuzz/corpus` and `fuzz/findings`, on the engine's
+//! vectors, and on mutations of all these. `MADE_INPUTS` sets the number of mutations.
 
 use std::env;
 use std::fs;
@@ -13,7 +13,7 @@ use fastrand::Rng;
 use variant_codec::{Value, frames};
 use variant_protobuf::{EncodeOptions, Wire};
 
-/// A thousand levels of nesting need this much stack without optimisation.
+/// The stack size that a thousand levels of nesting need without optimisation.
 const STACK: usize = 64 << 20;
 /// The default number of mutations for each target.
 const MADE: u64 = 20_000;

@@ -251,7 +251,7 @@ fn packed(name: &str, elements: impl Iterator<Item = String>) -> String {
     format!("{name}({})", joined(elements))
 }
 
-/// Numbers by their bits, each at the smallest width that fits.
+/// The bits of the numbers, each in the smallest width that represents the number.
 fn numbers(name: &str, numbers: &[f64]) -> String {
     let bits = numbers.iter().map(|number| match *number as f32 {
         small if f64::from(small) == *number => hex::encode(small.to_le_bytes()),
@@ -280,7 +280,7 @@ fn packed_reals<const N: usize>(name: &str, element: &str, vectors: &PackedReals
     }
 }
 
-/// The bytes contain rows, but scripts see axes. Components after the nine numbers stay.
+/// The bytes contain rows, but scripts see axes. Components after the nine numbers stay in place.
 fn axes<const N: usize>(lanes: &[f64; N]) -> [f64; N] {
     let mut made = *lanes;
     for at in 0..9 {

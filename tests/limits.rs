@@ -11,7 +11,7 @@ fn read(bytes: &[u8], limits: &Limits, spent: Spent) -> Result<Spent> {
     decoder.decode_only(&mut builder).map(|_| decoder.spent())
 }
 
-/// If the limits admit all data of a length, its parts may be read independently.
+/// If the limits admit all data of a length, the parts of such data may be read independently.
 #[test]
 fn what_admits_all_data_of_a_length() {
     let none = Limits::unlimited();
@@ -34,7 +34,7 @@ fn what_admits_all_data_of_a_length() {
 /// A key is hashed once per enclosing key, and the hashed bytes are limited to twice the input plus 4 KiB.
 #[test]
 fn keys_within_keys_are_limited() {
-    // Each Dictionary is the only key of the one around it.
+    // Each Dictionary is the only key of the enclosing Dictionary.
     let nested = |levels: usize, text: usize| {
         let mut bytes = [0x1B, 0, 0, 0, 1, 0, 0, 0].repeat(levels);
         bytes.extend([4, 0, 0, 0]);
@@ -53,7 +53,7 @@ fn keys_within_keys_are_limited() {
         let error = read(&bytes, Spent::default()).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::CollidingKeys(_)), "{error}");
     }
-    // Values that share limits also share this one.
+    // Values that share limits also share the limit on hashed bytes.
     let mut spent = Spent::default();
     let refused = (0..100).find(|_| match read(&nested(10, 1 << 6), spent) {
         Ok(more) => {
@@ -116,7 +116,8 @@ fn large_values_are_charged_beside_their_slots() {
     }
 }
 
-/// The engine puts an empty value into each element of a new typed Array. The limits refuse it beforehand.
+/// The engine puts an empty value into each element of a new typed Array. The limits refuse the Array before
+/// the engine creates it.
 #[test]
 fn defaults_of_typed_arrays_are_announced() {
     const COUNT: u32 = 10_000;
@@ -130,7 +131,7 @@ fn defaults_of_typed_arrays_are_announced() {
     let refused = "max_memory";
     for element in [VariantType::Dictionary, VariantType::Array, VariantType::PackedInt32Array] {
         let message = breach(element);
-        // The error is not at an element, or its path would be named.
+        // The error is not at an element: the message contains no path.
         assert!(message.contains(refused) && !message.contains('['), "{element}: {message}");
     }
     // 10,000 slots of 24 bytes are within the limit.
@@ -152,8 +153,8 @@ fn a_breach_says_which_limit_and_how_to_raise_it() {
     }
 }
 
-/// The decoder charges for the memory that it needs besides the value: any message stays within `max_memory`
-/// plus a few KiB.
+/// The decoder also charges for the memory that it needs besides the value, so reading any message takes at
+/// most `max_memory` plus a few KiB.
 #[test]
 fn messages_charge_for_the_memory_to_read_them() {
     const SIZE: usize = 1 << 20;

@@ -7,7 +7,7 @@ use variant_codec::{Limits, Strictness, Value};
 const PER_BYTE: u64 = 100;
 /// The allowance for elements reserved by containers that are still open.
 const BESIDE: u64 = 1 << 20;
-/// The size of the reader's probe for free memory, which it frees at once.
+/// The size of the reader's probe for free memory, which the reader frees at once.
 const ASKED: u64 = 41 << 20;
 
 #[test]

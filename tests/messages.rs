@@ -1,4 +1,4 @@
-//! Error messages: the cause and the place.
+//! Error messages: the cause and the path.
 
 use variant_codec::error::{Step, quoted};
 use variant_codec::stream::{ElementType, Text};
@@ -80,7 +80,7 @@ fn types_have_names() {
     assert_eq!(ElementType::Script(Text::Utf32(&path)).to_string(), "\"r\u{FFFD}\u{FFFD}🐎\"");
 }
 
-/// A writer's path goes through keys as a reader's does.
+/// The path in a writer's error contains keys, as in a reader's error.
 #[test]
 fn values_name_the_keys_they_lie_at() {
     let deep = (0..1024).fold(Value::Nil, |inside, _| vec![inside].into());

@@ -95,7 +95,7 @@ fn large_containers_are_counted_and_cut() {
     assert_eq!((outline.notes().first.len(), outline.notes().left_out), (100, INTS - 100));
     assert!(outline.to_string().lines().count() < 120);
 
-    // A long element type that no element has.
+    // A long class name as the element type of ints.
     let class = "A".repeat(1 << 20);
     let misfits = [
         unhex("1c000200 00001000"),
@@ -145,7 +145,7 @@ fn memory_is_bounded_by_the_nodes() {
     }
 }
 
-/// The smallest stack of a worker thread; unoptimised frames are larger.
+/// The stack size of the smallest worker threads. Unoptimised stack frames are larger.
 const STACK: usize = if cfg!(debug_assertions) { 32 << 20 } else { 512 << 10 };
 
 #[test]

@@ -8,7 +8,7 @@ use variant_codec::stream::{
 use variant_codec::text::{Utf8Rule, utf8_len};
 use variant_codec::{EncodeOptions, ErrorKind, Result, VariantType};
 
-/// An output that already holds almost the maximum.
+/// An output that already holds almost the maximum number of bytes.
 struct Late<'a> {
     start: usize,
     room: Buffer<&'a mut Vec<u8>>,
@@ -131,7 +131,7 @@ fn no_run_ends_beyond_two_gibibytes() {
     }
 }
 
-/// Counts are signed.
+/// The format's counts are signed, so larger counts than the maximum are refused.
 #[test]
 fn no_count_is_negative() {
     type Begin = fn(&mut Measure, usize) -> Result<()>;
@@ -220,7 +220,7 @@ fn memory_may_be_exhausted() {
     assert_eq!(error.kind(), &ErrorKind::OutOfMemory(usize::MAX));
 }
 
-/// Vectors double in size, so that a value of many pieces is not copied for each piece.
+/// Vectors double in size, so that the output is not copied for each piece of a value.
 #[test]
 fn memory_grows_by_as_much_as_there_is() {
     let mut bytes = vec![0; 100];

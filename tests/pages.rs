@@ -132,7 +132,7 @@ fn limits_table() -> String {
     table(&head, rows)
 }
 
-/// Fails if a promise names a suite or a test that does not exist.
+/// The table of promises. Panics if a promise names a suite or a test that does not exist.
 fn promises_table(promises: &[Promise]) -> String {
     let named = |kind: &str, names: &[&str]| {
         let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
@@ -182,7 +182,8 @@ fn root(file: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(file)
 }
 
-/// Compares a page's tables, between `<!-- NAME: begin -->` and `<!-- NAME: end -->`, with the expected.
+/// Compares a page's tables, between `<!-- NAME: begin -->` and `<!-- NAME: end -->`, with the expected
+/// tables.
 fn check(page: &str, tables: &[(&str, String)]) {
     let path = root(page);
     let before = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{page}: {error}"));

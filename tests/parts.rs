@@ -13,7 +13,7 @@ fn large_values_come_in_parts() {
     assert!(count > 20, "only {count} parts");
 }
 
-/// The engine reads a negative count of strings as none, so skimming must not take it for many.
+/// The engine reads a negative count of strings as 0, so skimming must not read it as a large count.
 #[test]
 fn negative_counts_hide_nothing() {
     let bytes = |count| {

@@ -1,4 +1,4 @@
-//! Patches reproduce the new value byte for byte. The fuzz target `patches` tries damaged ones.
+//! Patches reproduce the new value byte for byte. The fuzz target `patches` tries damaged patches.
 
 use conformance::Values;
 use fastrand::Rng;
@@ -42,7 +42,7 @@ fn edit(value: &mut Value, rng: &mut Rng, with: &Value) {
 
 fn check(old: &Value, new: &Value) {
     let (old, new, limits) = (from(old), from(new), limits());
-    // Typed containers may not hold the inserted value.
+    // A typed container may refuse the inserted value.
     if Value::decode(&old, &limits).is_err() || Value::decode(&new, &limits).is_err() {
         return;
     }

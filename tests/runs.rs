@@ -5,7 +5,7 @@ use variant_codec::error::Oddity;
 use variant_codec::stream::{Buffer, Encoder, Source};
 use variant_codec::{EncodeOptions, ErrorKind, Limits, PackedReals, Reals, Value};
 
-/// Beyond the size of any block, with every length around its end.
+/// The lengths of the Arrays, up to more than the size of any block.
 const LENGTHS: std::ops::Range<usize> = 0..140;
 
 fn options() -> EncodeOptions {
@@ -20,7 +20,8 @@ fn one_by_one(values: &[Value]) -> Vec<u8> {
     bytes
 }
 
-/// Checks that every way and source writes an Array of these values as its elements one by one.
+/// Checks that every way of writing an Array of these values gives the same bytes as writing its elements one
+/// by one.
 fn check(values: Vec<Value>) {
     let bytes = one_by_one(&values);
     assert_eq!(Value::from(values).encode().expect("a small value"), bytes);

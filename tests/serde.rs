@@ -256,7 +256,7 @@ fn objects_of_classes(engine: &Engine) {
         Object::Hero { version: None, name: "Ren".into(), bag: Reference::Here(Bag { items: vec![1, 2] }) },
         Object::Hero { version: Some(2), name: "Mia".into(), bag: Reference::Shared { index: 0 } },
     ];
-    // The engine writes a tag as a StringName, and serde as a String; readers accept both.
+    // The engine writes a tag as a StringName, and serde writes it as a String. Readers accept both.
     let written: Value = to_value(&objects).unwrap();
     assert_eq!(from_value::<Vec<Object>>(written).unwrap(), objects);
     engine.reads("objects of classes", objects);
@@ -496,7 +496,7 @@ fn nested(mut value: Value, levels: u32, wrap: impl Fn(Value) -> Value) -> Value
     value
 }
 
-/// Every written value can be read. Others are refused on writing, with their path.
+/// Every written value can be read. Other values are refused on writing, with the path to the cause.
 #[test]
 fn what_is_written_can_be_read() {
     proptest!(|(value in Values { full_objects: true, ..Values::default() }.any())| {
@@ -668,7 +668,7 @@ fn fields_keep_their_types_where_serde_reads_ahead() {
     }
 }
 
-/// Forms as in hand-written JSON.
+/// Forms that hand-written JSON uses.
 #[test]
 fn plain_forms_are_read_from_other_formats() {
     let json = r#"{"position": {"y": 2, "x": 1.5}, "cell": [1, 2, 3], "area": [1, 2, 3, 4], "animation": "run",
@@ -691,7 +691,7 @@ fn plain_forms_are_read_from_other_formats() {
     assert_eq!(error.to_string(), r#"expected Vector2, found Array (at ."a")"#);
 }
 
-/// JSON has no number for them, and `null` is not a float.
+/// JSON has no numbers for these floats, and `null` is not a float.
 #[test]
 fn floats_that_are_not_finite_come_back_from_json() {
     let odd = [f64::INFINITY, f64::NEG_INFINITY, f64::NAN, -f64::NAN, f64::from_bits(0x7FF0_0000_0000_0001)];
@@ -718,7 +718,7 @@ fn floats_that_are_not_finite_come_back_from_json() {
     }
 }
 
-/// Such keys are ignored like unknown fields.
+/// Keys that are not text are ignored, like unknown fields.
 #[test]
 fn keys_that_are_no_text_are_passed_over() {
     #[derive(Debug, PartialEq, Deserialize)]
@@ -852,7 +852,7 @@ fn values_do_not_reach_other_calls() {
     let error = to_value(&Message::Named(Tagless { kind: "a".into() })).unwrap_err();
     assert_eq!(error.to_string(), r#"duplicate key (at ."type")"#);
 
-    // Serializers that wrap this crate's own, as other crates do.
+    // A type that serializes its value in a newtype variant, as wrappers of other crates do.
     struct Around<S>(S);
     impl Serialize for Around<Value> {
         fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -886,7 +886,7 @@ fn flattened_values_stay_dictionaries() {
     assert_eq!(read.rest, Value::from_iter([("a", 1)]));
 }
 
-/// Otherwise a sender could turn Dictionaries into types that the limits do not allow.
+/// If packets could contain forms, a sender could turn Dictionaries into types that the limits do not allow.
 #[test]
 fn forms_are_not_read_from_packets() {
     fn read<T: DeserializeOwned>(value: &Value) -> T {
@@ -926,7 +926,7 @@ fn forms_are_not_read_from_packets() {
     }
 }
 
-/// Every type survives serde's buffer, at the top and in containers, except those in the module's table.
+/// Every type survives serde's buffer, at the top and in containers, except the types in the module's table.
 #[test]
 fn types_survive_the_buffer() {
     const LOSSY: [&str; 14] = [
@@ -986,7 +986,7 @@ enum Shape {
     Nested(Vec<Shape>),
 }
 
-/// A module takes only its own type out of serde's buffer.
+/// A module reads only its own type from serde's buffer.
 #[test]
 fn modules_tell_types_apart_in_the_buffer() {
     let shapes = || {
@@ -1035,7 +1035,8 @@ fn modules_tell_types_apart_in_the_buffer() {
     }
 }
 
-/// Pairs of keys with the number of entries in Godot 4.6.3 after inserting both. It keeps one of equal keys.
+/// Pairs of keys with the number of entries in Godot 4.6.3 after inserting both. The engine keeps one of two
+/// equal keys.
 #[test]
 fn keys_are_equal_where_the_engine_says_so() {
     let twice = Known { hp: 1, more: BTreeMap::from([("a".into(), 1.into()), ("hp".into(), 2.into())]) };

@@ -1,4 +1,4 @@
-//! Shared by the test programs: the engine's vectors, and random values and bytes.
+//! Code that the test programs share: the engine's vectors, and random values and bytes.
 
 pub mod fuzzing;
 pub mod godot3;
@@ -47,7 +47,7 @@ pub struct Row {
 /// The engine's result for an input that it reads.
 #[derive(Clone, Debug)]
 pub struct Accepted {
-    /// The number of bytes that it counts as read.
+    /// The number of bytes that the engine counts as read.
     pub consumed: usize,
     /// The rewritten value in hexadecimal, with `<ID64>` in place of instance ids.
     pub reencoded: String,
@@ -117,7 +117,8 @@ fn row(line: &str) -> Row {
     }
 }
 
-/// The only error of lenient reading that the engine lacks: values of another type in a typed Dictionary.
+/// Returns whether this is the only error of lenient reading that the engine lacks: values of another type in
+/// a typed Dictionary.
 pub fn is_refusal(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::WrongElementType { container: "Dictionary's values", .. })
 }
@@ -171,7 +172,7 @@ pub fn any_inside(value: &Value, is: impl Fn(&Value) -> bool) -> bool {
 }
 
 /// Returns whether an element of a typed Array, or a key of a typed Dictionary, has another type. The engine
-/// converts or drops it.
+/// converts or drops such an element or key.
 pub fn has_misfits(value: &Value) -> bool {
     any_inside(value, |inner| match inner {
         Value::Array(array) => array.values.iter().any(|value| !takes(&array.element, value)),
@@ -201,8 +202,8 @@ pub fn has_equal_keys(value: &Value) -> bool {
     })
 }
 
-/// The same text for keys that are equal for the engine. It ignores text types, signs of zeros, NaN bits,
-/// lost precision of components, and declared types.
+/// A text that is the same for keys that are equal for the engine. It ignores text types, signs of zeros, NaN
+/// bits, lost precision of components, and declared types.
 fn identity(key: &Value) -> String {
     match key {
         Value::Array(array) => format!("{:?}", array.values.iter().map(identity).collect::<Vec<_>>()),
@@ -228,7 +229,7 @@ impl<'a> Records<'a> {
     /// The next number.
     ///
     /// # Errors
-    /// Fails if there is none.
+    /// Fails if no number is left.
     pub fn number(&mut self) -> anyhow::Result<usize> {
         let (number, rest) = self.0.split_first_chunk().context("the engine's output is cut")?;
         self.0 = rest;
@@ -255,7 +256,7 @@ pub fn has_instance_ids(value: &Value) -> bool {
 /// The number of random bytes for a value.
 const DRAWN: std::ops::Range<usize> = 0..800;
 
-/// Options for random values. The engine writes all of them back unchanged.
+/// Options for random values. The engine writes all these values back unchanged.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Values {
     /// The width of `real_t`.
@@ -544,7 +545,7 @@ impl Damage {
     }
 }
 
-/// Mostly words with a meaning for a reader: headers, counts, flags.
+/// Random damage, mostly by words with a meaning for a reader: headers, counts and flags.
 fn damage() -> impl Strategy<Value = Damage> {
     let header = (0..40_u32, 0..16_u32).prop_map(|(id, flags)| id | flags << 16);
     let count = select(vec![0, 1, 2, 3, 4, 0x7FFF_FFFF, 0x8000_0000, 0x8000_0001, 0xFFFF_FFFF]);

@@ -1,4 +1,5 @@
-//! Text conversion in one pass equals that in several. The fuzz target `text` tries random text.
+//! Text conversion in one pass gives the same result as conversion in several passes. The fuzz target `text`
+//! tries random text.
 
 use conformance::fuzzing::text::{check_reading, check_writing};
 use variant_codec::text::{Utf8Rule, utf8_len};

@@ -221,7 +221,7 @@ fn dictionaries_are_changed() {
     assert_eq!(array.into_iter().collect::<Vec<_>>(), [Value::Nil, 2.into(), 3.into(), "four".into()]);
 }
 
-/// The fingerprint computed step by step from its definition; only the hash function is a library's.
+/// The fingerprint computed step by step from its definition; only the hash function comes from a library.
 fn fingerprint_by_definition(value: &Value) -> u64 {
     xxhash_rust::xxh3::xxh3_64(&form(value))
 }

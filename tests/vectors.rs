@@ -20,7 +20,7 @@ enum Exception {
     Misfit,
     /// The engine merges equal keys; the bytes keep both.
     EqualKeys,
-    /// The engine writes the properties of its new object, not those that were read.
+    /// The engine writes the properties of its new object, not the properties that were read.
     LiveObject,
 }
 use Exception::*;

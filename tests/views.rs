@@ -61,7 +61,8 @@ fn limits_hold_for_what_is_read() {
     let view = View::within(&bytes, &depth).unwrap();
     let error = view.at(&Key::path("players/0/hp")).unwrap_err();
     assert_eq!(error.kind(), &ErrorKind::LimitExceeded(Limit::Depth, 2));
-    // Limits of zero give the error of decoding, also for bytes with unknown types, with flags, or truncated.
+    // A limit of zero gives the same error as decoding, also for bytes that have unknown types or flags, or
+    // are truncated.
     let nothing = |set: fn(&mut Limits)| {
         let mut limits = Limits::for_save_files();
         set(&mut limits);
@@ -106,7 +107,8 @@ fn list_of(elements: &[&[u8]]) -> Vec<u8> {
     bytes
 }
 
-/// The engine takes the last of equal keys, and strict reading refuses them. Every reader refuses them.
+/// The engine takes the last of equal keys. Strict reading refuses a Dictionary with equal keys. A view of
+/// the Dictionary finds only its other keys.
 #[test]
 fn a_repeated_key_is_refused_by_every_reader() {
     let twice = |key: Value| {
@@ -114,7 +116,7 @@ fn a_repeated_key_is_refused_by_every_reader() {
             let key = key.encode_as(EncodeOptions { precision, strict_text: true }).unwrap();
             [key, Value::from(value).encode().unwrap()].concat()
         };
-        // The engine rounds 64-bit components.
+        // The engine rounds 64-bit components, so both keys are equal.
         let (narrow, wide) = (Precision::Single, Precision::Double);
         let entries = [entry(&key, 1, narrow), entry(&"b".into(), 2, narrow), entry(&key, 3, wide)].concat();
         [[27, 0, 0, 0, 3, 0, 0, 0].as_slice(), &entries].concat()
@@ -162,7 +164,7 @@ fn a_repeated_key_is_refused_by_every_reader() {
 }
 
 /// The engine compares Dictionaries in any order, but hashes their entries in order. If the hashes are equal,
-/// it takes the last key. So no reader returns the first one, and a lookup requires the same order.
+/// it takes the last key. So no reader returns the first value, and a lookup requires the same order.
 #[test]
 fn dictionaries_in_another_order_may_be_one_key() {
     let limits = Limits::for_save_files();
@@ -249,7 +251,7 @@ fn rows_share_the_limit_on_nested_keys() {
     }
 }
 
-/// A key may be nested less deep than other values.
+/// A key may have fewer levels of nesting than other values.
 #[test]
 fn a_key_that_is_too_deep_is_refused() {
     let deep = |levels: u32| (0..levels).fold(Value::from([1]), |inner, _| Value::from(vec![inner]));
@@ -289,7 +291,7 @@ fn parts_of_an_accepted_value_are_accepted() {
     assert_eq!(patch::apply(&old, &change, &limits).unwrap(), new);
 }
 
-/// The engine converts or drops such elements.
+/// The engine converts or drops elements of another type.
 #[test]
 fn an_element_of_another_type_than_declared_is_refused() {
     let limits = Limits::for_save_files();

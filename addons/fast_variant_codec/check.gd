@@ -8,7 +8,7 @@ func _initialize() -> void:
 		printerr("FastVariantCodec is not loaded: open the project once, with `godot --headless --editor --quit-after 400`.")
 		quit(1)
 		return
-	# Not preloaded: without the class, the script does not compile.
+	# The script is not preloaded, because it does not compile without the class.
 	var report: Dictionary = ClassDB.class_call_static(&"FastVariantCodec", &"get_engine_report")
 	print("FastVariantCodec {addon_version}, Godot {engine_version}, {platform}, access path: {access_path}".format(report))
 	var check: RefCounted = load("res://addons/fast_variant_codec/self_check.gd").new()

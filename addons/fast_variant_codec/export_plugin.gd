@@ -3,13 +3,14 @@ extends EditorExportPlugin
 ## Exports the .proto files of the project, so that FastProtobufCodec finds them in a game. Leaves out the addon's
 ## editor scripts.
 
-## Without self_check.gd, which games may use.
+## Editor scripts, which exported games do not need. Omits self_check.gd, which games may use.
 const EDITOR_ONLY: Array[String] = ["panel/", "inspector/", "plugin.gd", "export_plugin.gd", "check.gd"]
 
 var _added: Dictionary[String, bool] = {}
 
 
-## The engine calls the plugins in the order of their names. This one must precede "GDScript", which packs scripts.
+## The engine calls the plugins in the order of their names. This plugin must precede "GDScript", which packs
+## scripts.
 func _get_name() -> String:
 	return "FastVariantCodec"
 
@@ -26,7 +27,7 @@ func _export_file(path: String, _type: String, _features: PackedStringArray) -> 
 		skip()
 
 
-## Walks the engine's list of folders, which omits ignored folders, such as those of other projects.
+## Walks the engine's list of folders. It omits ignored folders, such as other projects.
 func _add_from(folder: EditorFileSystemDirectory) -> void:
 	for file in DirAccess.get_files_at(folder.get_path()):
 		if file.get_extension().to_lower() == "proto":

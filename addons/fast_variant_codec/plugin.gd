@@ -20,7 +20,7 @@ func _enter_tree() -> void:
 		return
 	_export_plugin = ExportPlugin.new()
 	add_export_plugin(_export_plugin)
-	# Not preloaded: without the library, these scripts do not compile.
+	# These scripts are not preloaded, because they do not compile without the library.
 	_limits_inspector = load("res://addons/fast_variant_codec/inspector/limits_inspector.gd").new()
 	add_inspector_plugin(_limits_inspector)
 	_panel = load("res://addons/fast_variant_codec/panel/codec_panel.gd").new()

@@ -1,6 +1,6 @@
 @tool
 extends RefCounted
-## Compares the codec's bytes and values with those of the running engine, for edge values of every type.
+## Compares the codec's bytes and values with the running engine's, for edge values of every type.
 ##
 ## The editor panel shows the results. Scripts and exported games can run it too:
 ## [codeblock]
@@ -97,7 +97,7 @@ func _is_same(actual: Variant, expected: Variant) -> bool:
 		return false
 	if actual is Object and expected is Object and (actual as Object).get_class() != (expected as Object).get_class():
 		return false
-	# Encoded with objects, because a decoded object is a new one with another id.
+	# Encodes with objects, because a decoded object is a new object with another id.
 	return var_to_bytes_with_objects(actual) == var_to_bytes_with_objects(expected)
 
 

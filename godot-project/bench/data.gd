@@ -29,7 +29,7 @@ static func make(kind: String, count: int) -> Variant:
 		"ints":
 			return range(count).map(func(i: int) -> int: return i * 37 - 500000)
 		"floats":
-			# One in five fits in 32 bits and is written that way.
+			# One number in five fits in 32 bits and is written with 32 bits.
 			return range(count).map(func(i: int) -> float: return i * (0.5 if i % 5 == 0 else 0.1))
 		"vectors":
 			return range(count).map(func(i: int) -> Vector3: return Vector3(i, i * 0.5, -i))
@@ -108,7 +108,7 @@ static func _object(i: int) -> Hero:
 	return hero
 
 
-## An entity of types that a message has.
+## An entity whose values have types that messages support.
 static func _message(i: int) -> Dictionary:
 	var entity := _entity(i)
 	entity["position"] = PackedFloat32Array([entity.position.x, entity.position.y, entity.position.z])
@@ -132,7 +132,7 @@ static func _unicode(i: int) -> String:
 	return text
 
 
-## Doubles the array until it is long enough, because element by element takes seconds.
+## Doubles the array until it is long enough, because appending single elements takes seconds.
 static func _bytes(count: int) -> PackedByteArray:
 	var bytes := PackedByteArray(range(256))
 	while bytes.size() < count:

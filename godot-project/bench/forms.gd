@@ -1,7 +1,8 @@
 ## The forms in which an input passes through the engine and the codec.
 ##
-## Every timed function fills an array with one result per call, so that nothing is freed meanwhile. The loops are
-## written out: calling a Callable would cost more than a small value, and the arguments' static types matter.
+## Every timed function fills an array with one result per call, so that nothing is freed while the clock
+## runs. Each function has its own loop: calling a Callable would take longer than encoding a small value, and
+## the static types of the arguments affect the time.
 extends RefCounted
 
 ## The schema of inputs of the kind "messages".
@@ -140,7 +141,7 @@ class ProtobufMessage:
 			kept[i] = schema.decode("Snapshot", input)
 
 
-## This form and the next two call with one small value as a statically typed argument.
+## This form and the next two pass one small value as a statically typed argument.
 class Int:
 	extends OneValue
 
@@ -183,7 +184,8 @@ class Message:
 			kept[i] = FastVariantCodec.encode(input)
 
 
-## Many values: a loop over the engine's function that fills a preallocated array, against one call of the codec.
+## Many values: one call of the codec, compared with a loop over the engine's function that fills a
+## preallocated array.
 class Batch:
 	extends OneValue
 	var values: Array
@@ -230,7 +232,7 @@ class Batch:
 			kept[i] = FastVariantCodec.decode_batch(buffers)
 
 
-## Many values in one buffer, against the same loop.
+## Many values in one buffer, compared with the same loop.
 class Pack:
 	extends Batch
 	## The records in the format of `FileAccess.store_var`.
@@ -260,7 +262,7 @@ class Pack:
 			kept[i] = FastVariantCodec.unpack_batch(bytes)
 
 
-## Objects with scripts, with class and properties.
+## Objects with scripts, encoded with class and properties.
 class Objects:
 	extends OneValue
 
@@ -329,7 +331,7 @@ class Classes:
 			kept[i] = classes.decode(input)
 
 
-## Registered classes against a game's hand-written conversion.
+## Registered classes, compared with a game's hand-written conversion.
 class ClassesByHand:
 	extends Classes
 
@@ -355,7 +357,7 @@ class ClassesByHand:
 			kept[i] = heroes
 
 
-## Reading parts of encoded bytes, against decoding all of them. Only the direction "decode".
+## Reading parts of encoded bytes, compared with decoding all of them. Has only the direction "decode".
 class Reading:
 	extends OneValue
 
@@ -464,7 +466,7 @@ class Records:
 			kept[i] = FastVariantView.open_file(PATH).column("", "hp", TYPE_FLOAT)
 
 
-## A patch, against encoding both values. Only the direction "encode".
+## A patch, compared with encoding both values. Has only the direction "encode".
 class OneChange:
 	extends OneValue
 	var changed: Variant

@@ -13,7 +13,7 @@ class Samples:
 	var times: Array[float] = []
 	var free_times: Array[float] = []
 
-	## `kept` receives one result per call, which live until the clock has been read.
+	## `kept` receives one result per call. The results live until the clock has been read.
 	func add(action: Callable, kept: Array) -> void:
 		var started := Time.get_ticks_usec()
 		action.call(kept)
@@ -24,7 +24,7 @@ class Samples:
 		free_times.append((freed - ended) * 1000.0 / kept.size())
 
 
-## Takes at least `pairs` pairs, and more until `seconds` have passed.
+## Takes at least `pairs` pairs of samples, and more until `seconds` have passed.
 static func of(form: RefCounted, op: String, pairs: int, seconds: float) -> Dictionary:
 	var engine_call := Callable(form, op + "_engine")
 	var codec_call := Callable(form, op + "_codec")

@@ -1,8 +1,9 @@
-## Searches for inputs that make an entry point slow, or take more engine memory than is charged, within the limits of
-## FastVariantLimits.for_network(). Mutates trees of generators (suites/generators.gd), and continues from the worst.
+## Searches for inputs that make an entry point slow, or take more engine memory than is charged, within the
+## limits of FastVariantLimits.for_network(). Mutates trees of generators (suites/generators.gd), and
+## continues from the costliest ones.
 ## godot --headless --path godot-project --script res://bench/search.gd -- --seconds 60 --seed 1 --entry -1
 ##
-## Adds findings to suites/fixtures/found.json, and then fails.
+## Adds the inputs that it finds to suites/fixtures/found.json, and then fails.
 extends SceneTree
 
 const Entries := preload("res://suites/entries.gd")
@@ -13,19 +14,20 @@ const Wire := preload("res://suites/wire.gd")
 
 ## The number of trees that the search keeps.
 const KEPT := 12
-## A longer time is a finding.
+## The maximum time of a call. The search reports slower inputs.
 const MOST_MILLISECONDS := 100.0
-## A longer time is a finding without a repetition.
+## The time in milliseconds above which the search reports an input without measuring again.
 const FAR_TOO_MANY := 1000.0
-## The number of measurements of other calls. The shortest time counts, because noise only makes calls longer.
+## The number of further measurements of a slow call. The shortest time counts, because noise only makes calls
+## longer.
 const RUNS := 7
 ## The input size for a first estimate of the time.
 const SMALL_BYTES := 1 << 16
-## The input size for memory, with a proportionally smaller margin.
+## The input size when measuring memory, and the proportionally smaller margin.
 const MEMORY_BYTES := 1 << 18
 const MARGIN := Entries.MARGIN * MEMORY_BYTES / (1 << 20)
 
-## Comparisons, which get pairs of values: `diff` decodes both first.
+## The entry points that receive a pair of values. For `diff`, the search decodes both values first.
 const COMPARISONS: Array[String] = ["diff_bytes", "differences_bytes", "patch_bytes", "diff"]
 
 var _entries := Entries.new()
@@ -60,7 +62,8 @@ func _initialize() -> void:
 		printerr("Found %d, added to %s." % [_found, Entries.FOUND])
 
 
-## Searches for `seconds` for larger results of `measure`, which gets an entry point, bytes and a number of runs.
+## Searches for `seconds` seconds for inputs with larger results of `measure`, which receives an entry point,
+## bytes and a number of runs.
 func _search(entry: String, seconds: float, most_bytes: int, unit: String, measure: Callable) -> void:
 	var until := Time.get_ticks_msec() + seconds * 1000.0
 	_generators = Generators.new(_random.randi(), most_bytes)
@@ -75,10 +78,10 @@ func _search(entry: String, seconds: float, most_bytes: int, unit: String, measu
 		elif pool.size() < KEPT / 2 or _random.randf() < 0.05:
 			input = _generators.random_input(entry)
 		else:
-			# The better of two, as a rule.
+			# Prefers costly inputs: `pool` is sorted, the costliest first.
 			var first := mini(_random.randi() % pool.size(), _random.randi() % pool.size())
 			input = _generators.mutated(pool[first][1], pool[_random.randi() % pool.size()][1], entry)
-		# As it will be read from the file.
+		# Gives numbers the types that they have when the input is read from the file.
 		input = JSON.parse_string(JSON.stringify(input))
 		var worst_kept: float = pool[-1][0] if pool.size() == KEPT else -INF
 		if unit == "ms":
@@ -110,8 +113,8 @@ func _search(entry: String, seconds: float, most_bytes: int, unit: String, measu
 		print("%-18s %6d tried, at most %.2f %s: %s" % [entry, tried, worst[0], unit, JSON.stringify(worst[1])])
 
 
-## Searches for `seconds` for slow comparisons. A pair is two lists; a list consists of the elements of Arrays made by
-## trees.
+## Searches for `seconds` seconds for slow comparisons. A pair is two lists; a list consists of the elements
+## of Arrays made by trees.
 func _search_pairs(entry: String, seconds: float) -> void:
 	var until := Time.get_ticks_msec() + seconds * 1000.0
 	_generators = Generators.new(_random.randi(), _entries.limits.max_bytes / 2)

@@ -9,10 +9,10 @@ const World := preload("res://demo/world.gd")
 enum Manner { ENGINE, CODEC, IN_TURN }
 
 const SECONDS_BETWEEN := 1.0
-## The number of snapshots that are kept to go back to, and whose times are averaged.
+## The number of kept snapshots, and of the times from which each median is taken.
 const KEPT := 5
 const COUNT_STEP := 1000.0
-## Creatures with less health are ill.
+## The health below which a creature is ill.
 const ILL := 50.0
 
 
@@ -142,12 +142,12 @@ static func find_ill(state: Dictionary) -> PackedInt64Array:
 	return ill
 
 
-## Finds the same without decoding the snapshot.
+## Finds the same creatures without decoding the snapshot.
 static func find_ill_in_bytes(snapshot: PackedByteArray) -> PackedInt64Array:
 	return FastVariantView.open(snapshot).rows("creatures", "hp", "<", ILL)
 
 
-## Restores the oldest snapshot that is kept.
+## Restores the oldest of the kept snapshots.
 func go_back() -> void:
 	if _snapshots.is_empty():
 		return

@@ -63,7 +63,8 @@ func _draw_column(x: float, width: float, index: int) -> void:
 	draw_rect(Rect2(x, size.y - height, width, height), COLORS[_works[index] as Work])
 
 
-## Draws a line for each missed frame at 60 per second, or fewer lines if there is no room.
+## Draws a line at each multiple of a sixtieth of a second, or fewer lines if these would be too close
+## together.
 func _draw_grid() -> void:
 	var font := get_theme_default_font()
 	var step := 1000.0 / 60.0

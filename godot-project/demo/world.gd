@@ -12,7 +12,8 @@ const THINGS: Array[StringName] = [&"apple", &"rope", &"map", &"lantern", &"key"
 ## Each frame updates the health of one creature in this many.
 const TURNS := 8
 
-## The engine's data for each instance: a transform in eight numbers, and a colour.
+## The number of floats for each instance in the engine's buffer: eight for the transform, four for the
+## colour.
 const FLOATS := 12
 
 ## The contents of a snapshot: [code]time[/code] in seconds, and [code]creatures[/code].
@@ -111,7 +112,7 @@ func _heal_or_harm(index: int, creature: Dictionary, storm: Vector2, delta: floa
 	if hp == before:
 		return
 	if hp <= 0.0:
-		# Another creature takes its place, with its inventory and one more thing.
+		# Another creature replaces it, with the same inventory and one more thing.
 		hp = 100.0
 		creature["lives"] += 1
 		creature["position"] = Vector2(randf(), randf()) * SIZE

@@ -75,7 +75,7 @@ func test_argument_is_left_alone() -> bool:
 	return true
 
 
-## The slot of a failed item contains the result of the engine's function.
+## The slot of a failed item contains what the engine's function returns for this item.
 func test_failing_items() -> bool:
 	var batch: Array = []
 	var buffers: Array = []

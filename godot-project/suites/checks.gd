@@ -45,7 +45,7 @@ func fail(what: String, detail: String) -> void:
 		print("  … further failures are counted, not printed.")
 
 
-## One check, described by its problem; an empty problem passes.
+## Counts a check, which passes if `problem` is empty.
 func no_problem(what: String, problem: String) -> void:
 	if problem:
 		fail(what, problem)

@@ -16,7 +16,7 @@ const GRAPH_OBJECTS := 300
 const CHAIN := 30000
 const MUTATED := 3000
 
-## Nodes that the test which made them frees.
+## The Nodes that the running test has made. The test frees them at its end.
 var _nodes: Array = []
 
 
@@ -30,7 +30,7 @@ func _classes() -> FastVariantClasses:
 	return classes
 
 
-## The bytes are those of plain containers, as written by the engine.
+## Objects are encoded as plain containers, in the engine's bytes.
 func test_form() -> bool:
 	checks.subject(TYPE_OBJECT, "the form of objects")
 	var classes := _classes()
@@ -48,7 +48,7 @@ func test_form() -> bool:
 	var bags: Array[Hero.Bag] = [Hero.Bag.new()]
 	_check_form("elements of a class", classes, [bags], [{&"@array": "Bag", "values": [bag]}])
 	var by_skill: Dictionary[Hero.Skill, String] = {Hero.Skill.new(): "x"}
-	# Rows are Dictionaries in the data, so no header can declare the types around them.
+	# In the data, an inner Array is a Dictionary, so the Array around it has no declared type.
 	var row := {&"@array": "Bag", "values": [bag]}
 	_check_form("Arrays of a class", classes, [[bags] as Array[Array]], [{&"@array": "Array", "values": [row]}])
 	_check_form("Arrays of a class by name", classes, {&"@x": bags} as Dictionary[StringName, Array], {
@@ -113,7 +113,7 @@ func test_random_graphs() -> bool:
 	return true
 
 
-## Objects whose properties refer to random others.
+## Objects whose properties refer to random other objects.
 func _graph(random: RandomNumberGenerator, count: int) -> Array:
 	var objects: Array = []
 	var by_class: Dictionary[Variant, Array] = {null: objects, Hero: [], Mage: [], Hero.Bag: [], Hero.Skill: [], Watched: []}
@@ -150,7 +150,8 @@ func _graph(random: RandomNumberGenerator, count: int) -> Array:
 	return objects
 
 
-## The first difference between two values. Objects are equal if their variables are and they refer to equal objects.
+## The first difference between two values. Two objects are equal if their variables are equal and refer to
+## equal objects.
 func _difference(expected: Variant, actual: Variant) -> String:
 	var pairs: Array[Array] = [[expected, actual, "value"]]
 	var partners: Dictionary[Object, Object] = {}
@@ -215,7 +216,7 @@ func _unlink(value: Variant) -> void:
 			instance_from_id(node).free()
 
 
-## Each object refers to the next one: depth and time stay bounded.
+## Each object refers to the next one. Encoding and decoding need little stack and linear time.
 func test_long_chains() -> bool:
 	checks.subject(TYPE_OBJECT, "a chain")
 	var classes := _classes()
@@ -344,7 +345,8 @@ func test_what_cannot_be_written() -> bool:
 	return true
 
 
-## Each class is warned about once per run, in debug builds; the `try_` methods refuse it.
+## In debug builds, encoding without `try_` warns about each class once per run. The `try_` methods refuse the
+## objects.
 func test_losses_are_warned_of() -> bool:
 	checks.subject(TYPE_OBJECT, "warnings")
 	if not ClassDB.class_exists(&"Logger"):
@@ -498,7 +500,8 @@ func _failing_upgrade(data: Dictionary, _from: int) -> Dictionary:
 	return data
 
 
-## Containers that the engine misreads, whose wrong class it ignores, or that it shares with the game.
+## The engine silently ignores values of a wrong type or class for these properties; the codec refuses them.
+## The codec does not change containers that the game shares.
 func test_what_the_engine_does_not_check() -> bool:
 	checks.subject(TYPE_OBJECT, "exported containers")
 	var classes := FastVariantClasses.new()
@@ -769,7 +772,7 @@ func test_batches() -> bool:
 	return true
 
 
-## Game code: its order, and the calls that it may make.
+## The order in which game code runs, and the calls that it may make.
 func test_game_code() -> bool:
 	checks.subject(TYPE_OBJECT, "game code")
 	var classes := _classes()
@@ -854,7 +857,8 @@ func test_mutations() -> bool:
 	return true
 
 
-## The message about the first object that is neither of a registered class nor an allowed resource.
+## The message about the first object that is neither of a registered class nor an allowed resource; empty if
+## there is none.
 func _stranger(value: Variant, classes: FastVariantClasses) -> String:
 	var written := classes.try_encode(value)
 	return "" if written.is_ok() or written.error != FastVariantCodec.OBJECT_REFUSED else written.message

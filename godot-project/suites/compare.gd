@@ -2,9 +2,10 @@
 extends RefCounted
 
 
-## Describes the first difference between `actual` and `expected`; empty if they are identical. Types must match
-## everywhere (String and StringName differ, as do Array[int] and Array), floats bit by bit, and dictionaries in order.
-## Objects must have the same class and stored properties, and an EncodedObjectAsID the same id.
+## Describes the first difference between `actual` and `expected`. Returns an empty text if they are
+## identical. Types must match everywhere (String and StringName differ, as do Array[int] and Array), floats
+## bit by bit, and dictionaries in order. Objects must have the same class and stored properties, and an
+## EncodedObjectAsID the same id.
 static func difference(expected: Variant, actual: Variant) -> String:
 	var pending: Array[Array] = [["value", expected, actual]]
 	while not pending.is_empty():
@@ -94,7 +95,7 @@ static func _object_differs(path: String, expected: Variant, actual: Variant, pe
 	return ""
 
 
-## Compares leaves at once, which is fast, and everything else later.
+## Compares two leaves at once, which is fast, and appends all other pairs to `pending`.
 static func _inside_differs(
 		path: String, index: int, expected: Variant, actual: Variant, pending: Array[Array]) -> String:
 	var type := typeof(expected)

@@ -5,7 +5,7 @@
 extends "res://suites/suite.gd"
 
 const MAX_SOURCE_BYTES := 256
-## The number of elements of each type.
+## The maximum number of edge values of each type.
 const SOURCES := 14
 const DECLARED_CLASSES: Array[String] = ["Object", "RefCounted", "Node", "EncodedObjectAsID", "NoSuchClass", ""]
 const DECLARED_SCRIPTS: Array[String] = [
@@ -55,7 +55,7 @@ func test_classes_with_objects() -> bool:
 	return true
 
 
-## Only elements, because the engine drops the scripts of dictionaries (Q2).
+## Tests elements of Arrays only, because the engine drops the scripts of Dictionaries (Q2).
 func test_scripts_with_objects() -> bool:
 	for declared in _scripts():
 		for source in _sources(true):
@@ -75,7 +75,7 @@ func test_keys_with_values() -> bool:
 			for round_number in PAIRS:
 				var key := _any(sources[generator.randi() % TYPE_MAX], generator)
 				var value := _any(sources[generator.randi() % TYPE_MAX], generator)
-				# Keys that the engine does not accept, after and before keys that it accepts.
+				# Tests keys that the engine may not accept, after and before a key that it accepts.
 				var fitting := _any(sources[key_type], generator) + _any(sources[value_type], generator)
 				checks.no_problem("alone", Oracle.disagreement(start + Wire.word(1) + key + value))
 				checks.no_problem("behind another", Oracle.disagreement(start + Wire.word(2) + fitting + key + value))
@@ -83,8 +83,8 @@ func test_keys_with_values() -> bool:
 	return true
 
 
-## Each level of typed Arrays converts the level below to text and escapes it. The engine continues until memory ends,
-## so only the codec gets excessive levels.
+## Each level of typed Arrays converts the level below to text and escapes it. The engine continues until
+## memory is exhausted, so only the codec gets many levels.
 func test_text_that_doubles() -> bool:
 	checks.subject(TYPE_PACKED_STRING_ARRAY, "texts in texts")
 	for levels in 20:
@@ -96,7 +96,7 @@ func test_text_that_doubles() -> bool:
 			checks.truth("%d levels" % levels, Oracle.codec_decode(bytes) == null)
 			checks.same_value("in a batch", [null, 1], Oracle.codec_decode_batch([bytes, var_to_bytes(1)]))
 			checks.truth("strictly", not FastVariantCodec.try_decode(bytes).is_ok())
-	# Together with enough other elements for several threads.
+	# Adds enough other elements for several threads.
 	var filler := Wire.header(TYPE_ARRAY) + Wire.word(20_000) + Wire.repeated(var_to_bytes(["a"]), 20_000)
 	for count: int in [1, 10]:
 		for levels: int in [8, 60]:
@@ -107,7 +107,7 @@ func test_text_that_doubles() -> bool:
 				checks.no_problem("%d at once" % count, Oracle.disagreement(bytes))
 			else:
 				checks.truth("%d at once" % count, Oracle.codec_decode(bytes) == null)
-	# Large text that is escaped at most once.
+	# Tests large text that is escaped at most once.
 	for value: Variant in [PackedByteArray([255]), "\"", null, Vector4(1.0 / 3, 2.0 / 3, 1e-30, 1e30)]:
 		var inner: Array = []
 		inner.resize(20_000)
@@ -127,7 +127,8 @@ static func _as_key(bytes: PackedByteArray) -> PackedByteArray:
 			+ Wire.header(TYPE_NIL))
 
 
-## Dictionaries with such a key, nested in Arrays that are such keys.
+## Dictionaries nested `levels` deep in their keys: each key is an Array that contains the next Dictionary.
+## The keys have the declared type PackedStringArray.
 static func _keys_in_keys(levels: int) -> PackedByteArray:
 	var bytes := Wire.header(TYPE_ARRAY) + Wire.word(1) + var_to_bytes("\"")
 	for level in levels:
@@ -148,7 +149,7 @@ static func _any(sources: Array, generator: RandomNumberGenerator) -> PackedByte
 	return sources[generator.randi() % sources.size()]
 
 
-## Fitting, converted and dropped elements, mixed: the remaining elements keep their order.
+## If fitting, converted and dropped elements are mixed, the remaining elements keep their order.
 func test_mixed_elements() -> bool:
 	var sources := _sources(false)
 	var generator := seeded("mixed elements")
@@ -192,8 +193,8 @@ func _check_value(declared: Declared, source: PackedByteArray, allow_objects: bo
 			+ Wire.header(TYPE_NIL) + source, allow_objects))
 
 
-## Some edge values of each type as bytes; with objects, only those whose bytes differ. The engine leaks dropped objects
-## unless they are reference-counted, so the others are left out.
+## Some edge values of each type as bytes; with objects, only values whose bytes then differ. The engine leaks
+## dropped objects that are not reference-counted, so values with these are omitted.
 func _sources(with_objects: bool) -> Array[PackedByteArray]:
 	var sources: Array[PackedByteArray] = []
 	var counts: Dictionary[int, int] = {}

@@ -1,4 +1,4 @@
-## Bytes that cost an engine much time or memory for their size, within a given number of bytes.
+## Inputs that cost the engine much time or memory for their size.
 extends RefCounted
 
 const Wire := preload("res://suites/wire.gd")
@@ -7,7 +7,7 @@ const Wire := preload("res://suites/wire.gd")
 const EQUAL_PAIRS: PackedStringArray = ["ab", "bA"]
 
 
-## A number of nested keys that, within the limits for the network, leaves room for a value below them.
+## The number of nested keys. The limits for the network allow one more level, for a value below them.
 const KEY_LEVELS := 31
 
 
@@ -100,7 +100,7 @@ static func each_different(start: PackedByteArray, end: PackedByteArray, bytes: 
 	return values
 
 
-## A count, and each key with the value Nil.
+## The entries of a Dictionary: their count, and each key with the value Nil.
 static func entries(keys: Array) -> PackedByteArray:
 	var bytes := Wire.word(keys.size())
 	for key: Variant in keys:
@@ -112,7 +112,7 @@ static func ints(count: int) -> Array:
 	return range(count)
 
 
-## Numbers that all map to the same slot of a table with `places` slots.
+## Numbers that all map to the first slot of a table with `places` slots.
 static func crowded_ints(count: int, places: int) -> Array:
 	var found: Array = []
 	var number := 0
@@ -144,7 +144,7 @@ static func colliding_ints(count: int) -> Array:
 	return ints
 
 
-## The number that gives `number` when it is mixed with its own upper bits.
+## The number x for which x ^ (x >> bits), with an unsigned shift, is `number`.
 static func _unshifted(number: int, bits: int) -> int:
 	var found := number
 	for round in 64 / bits:
@@ -160,8 +160,8 @@ static func _inverse(number: int) -> int:
 	return found
 
 
-## A Dictionary of `width` keys with the same hash, which are such Dictionaries themselves, for `levels` levels. They
-## share all keys but the last, so that comparisons take long.
+## A Dictionary with `width` keys of the same hash. The keys are Dictionaries of the same kind, nested
+## `levels` deep. They share all keys but the last, so that comparisons take long.
 static func colliding_in_keys(
 		width: int, levels: int, header := Wire.header(TYPE_DICTIONARY)) -> PackedByteArray:
 	var keys: Array[PackedByteArray] = []
@@ -188,7 +188,7 @@ static func colliding_arrays(count: int) -> Array:
 	return colliding_ints(count).map(func(last: int) -> Array: return range(1000) + [last])
 
 
-## Dictionaries whose only key is a Dictionary, with `value` innermost.
+## Nested Dictionaries, each of which is the only key of the one around it. The innermost key is `value`.
 static func in_keys(value: PackedByteArray) -> PackedByteArray:
 	return (Wire.repeated(Wire.header(TYPE_DICTIONARY) + Wire.word(1), KEY_LEVELS) + value
 			+ Wire.repeated(Wire.header(TYPE_NIL), KEY_LEVELS))

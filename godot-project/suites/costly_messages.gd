@@ -1,4 +1,4 @@
-## Messages that are slow to read, of the schema in fixtures/messages/everything.proto.
+## Messages of the schema in fixtures/messages/everything.proto that are slow to read.
 extends RefCounted
 
 const SCHEMA := "res://suites/fixtures/messages/everything.proto"

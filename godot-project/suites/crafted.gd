@@ -1,5 +1,5 @@
-## Hand-made inputs for the decoder by name, valid and broken: bytes that the format allows but the engine never writes,
-## and bytes that it forbids. They are hexadecimal, and are decoded without objects.
+## Hand-made inputs for the decoder by name, valid and broken: bytes that the format allows but the engine
+## never writes, and bytes that the format forbids. They are hexadecimal, and are decoded without objects.
 extends RefCounted
 
 const INPUTS: Dictionary[String, String] = {

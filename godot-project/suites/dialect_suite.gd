@@ -14,7 +14,7 @@ const KEPT: Array[int] = [
 	TYPE_PACKED_VECTOR2_ARRAY, TYPE_PACKED_VECTOR3_ARRAY, TYPE_PACKED_COLOR_ARRAY,
 ]
 
-## The maximum depth that scripts search.
+## The maximum depth that `_holds_ids` searches.
 const DEEPEST := 50
 
 var _kept: Array
@@ -57,7 +57,8 @@ func test_every_case_lossy() -> bool:
 		if not lossy.is_ok():
 			continue
 		var decoded := FastVariantCodec.try_decode_godot3(lossy.value, null, true)
-		# Byte-order marks and NULs in texts, which are written as the engine writes them, and keys that became null.
+		# With `lossy`, texts keep byte-order marks and NULs, and keys may become null. Strict reading refuses
+		# these.
 		if decoded.error == FastVariantCodec.NOT_CANONICAL and not strict.is_ok():
 			continue
 		checks.truth("it is read", decoded.is_ok(), decoded.message)
@@ -109,7 +110,7 @@ func test_files() -> bool:
 	var in_place := FastVariantCodec.convert_godot3_file(OLD, OLD)
 	checks.truth("a file takes its own place", in_place.is_ok(), in_place.message)
 	checks.same_bytes("then", saved, FileAccess.get_file_as_bytes(OLD))
-	# It waits for the save, and converts what that has written.
+	# The conversion waits for the save, and converts the saved file.
 	var saving := FastVariantCodec.save_batch_async(OLD, range(50_000))
 	var waited := FastVariantCodec.convert_file_to_godot3(OLD, OLD)
 	checks.truth("a file that is being saved", waited.is_ok() and waited.value["records"] == 50_000, waited.message)
@@ -168,7 +169,7 @@ func test_broken_files() -> bool:
 	return true
 
 
-## Objects are never made, whatever is allowed.
+## Objects are never made, whatever the limits allow.
 func test_objects() -> bool:
 	checks.subject(TYPE_OBJECT, "objects")
 	var limits := FastVariantLimits.for_network()
@@ -188,7 +189,7 @@ func _is_kept(value: Variant, depth := 0) -> bool:
 	return typeof(value) in KEPT and not (value is NodePath and str(value) == "/")
 
 
-## Returns whether an object is inside, whose id differs each time.
+## Returns whether a value contains objects, whose ids differ each time.
 func _holds_ids(value: Variant, depth: int) -> bool:
 	if value is Array or value is Dictionary:
 		return depth < DEEPEST and _inside(value).any(func(inner: Variant) -> bool: return _holds_ids(inner, depth + 1))

@@ -1,4 +1,4 @@
-## The calls that accept untrusted bytes, their time and their memory, with the limits for the network.
+## The calls that accept untrusted bytes. Measures their time and memory, with the limits for the network.
 extends RefCounted
 
 const CostlyMessages := preload("res://suites/costly_messages.gd")
@@ -8,9 +8,11 @@ const NAMES: Array[String] = [
 ]
 ## The entry points that return values, whose memory is charged.
 const CHARGED: Array[String] = ["try_decode", "unpack_batch", "try_decode_godot3", "messages"]
-## The inputs that searches have found: entry point, maximum number of bytes, tree of generators.
+## The file of the inputs that searches found. A row has an entry point, the maximum number of bytes, and a
+## tree of generators.
 const FOUND := "res://suites/fixtures/found.json"
-## The memory of a call beyond its charge, according to docs/security.md: its own, and pages of the engine's pools.
+## The memory that a call may take in addition to its charge, according to docs/security.md: for itself, and
+## for pages of the engine's pools.
 const MARGIN := 2 << 20
 
 var limits := FastVariantLimits.for_network()
@@ -68,7 +70,8 @@ func milliseconds(entry: String, bytes: PackedByteArray, runs: int) -> float:
 
 ## The bytes that the engine allocates for the value, and the bytes charged; empty if there is no value.
 func memory(entry: String, bytes: PackedByteArray) -> PackedInt64Array:
-	# The engine keeps pages of its pools, and names, for the next call.
+	# The first call is not measured, because the engine keeps pages of its pools, and names, for the next
+	# call.
 	if not ask(entry, bytes).is_ok():
 		return []
 	return [taken(entry, bytes), charged(entry, bytes)]

@@ -1,4 +1,4 @@
-## Collects the engine's errors and warnings (needs Godot 4.5; muted ones do not arrive here).
+## Collects the engine's errors and warnings, except muted ones. Needs Godot 4.5.
 extends Logger
 
 var _lock := Mutex.new()

@@ -10,7 +10,7 @@ const WRITERS: Array[String] = ["save_batch", "append_batch"]
 
 ## The time limit of a call.
 const LONGEST_CALL_MS := 30000
-## Kinds of places and the path in their folder, with the shell command that makes them.
+## The shell commands that make files and folders of different kinds, by the kind and the path in its folder.
 const PLACES: Dictionary[String, String] = {
 	"new file: x": ":",
 	"file: x": "printf '' > x; chmod 640 x",
@@ -51,8 +51,8 @@ const PLACES: Dictionary[String, String] = {
 	"file of /proc: x": "ln -s /proc/self/comm x",
 	"file of a read-only folder: f/x": "mkdir f; printf '' > f/x; chmod 555 f",
 }
-## Places where the engine may write, with our methods that may not: the file cannot be synced to disk, or only root can
-## replace it.
+## The entries of PLACES to which the engine may write, but these methods may not: the file cannot be synced
+## to disk, or only root can replace it.
 const REFUSED: Dictionary[String, Array] = {
 	"file of /proc: x": ["save_batch", "append_batch"],
 	"file of a read-only folder: f/x": ["save_batch"],
@@ -93,7 +93,7 @@ func test_files_are_those_of_store_var() -> bool:
 	return true
 
 
-## Values that would be read as others, or not at all, are refused, and the file stays unchanged.
+## Values that would be read as other values, or not at all, are refused, and the file stays unchanged.
 func test_values_that_come_back_as_others_are_refused() -> bool:
 	checks.subject(checks.MIXED, "values that differ after reading")
 	var freed: Array[Node] = [Node.new(), Node.new()]
@@ -109,7 +109,7 @@ func test_values_that_come_back_as_others_are_refused() -> bool:
 	freed[0].free()
 	freed[1].free()
 	var nodes: Array[Node] = []
-	# Exporting drops the mark from texts in scripts.
+	# A literal would not work, because exporting drops byte-order marks from texts in scripts.
 	var mark := String.chr(0xfeff)
 	checks.same_int("before", OK, FastVariantCodec.save_batch(PATH, [1]))
 	Engine.print_error_messages = false
@@ -123,7 +123,7 @@ func test_values_that_come_back_as_others_are_refused() -> bool:
 			FastVariantCodec.try_save_batch(PATH, [value]), FastVariantCodec.try_append_batch(PATH, [value]),
 		]:
 			checks.same_value("try_", [saving.error, saving.message, saving.failed], [tried.error, tried.message, tried.failed])
-	# Each is read as a separate object, whose properties may be null.
+	# Each key is read as a separate object, so the keys stay different, even if all properties are null.
 	var in_key := FastVariantCodec.try_encode({[StandardMaterial3D.new()]: 1, [StandardMaterial3D.new()]: 2}, true)
 	checks.truth("objects in keys with full objects", in_key.is_ok(), in_key.message)
 	for value: Variant in [test_appending, {"signal": (self as RefCounted).script_changed}, Values.PlainData, Engine]:
@@ -170,7 +170,8 @@ func test_appending() -> bool:
 	return true
 
 
-## A file truncated at any byte: the complete records are read, and the message names the end.
+## If a file is truncated at any byte, the complete records are read, and the error names the truncated record
+## and its offset.
 func test_torn_files() -> bool:
 	checks.subject(checks.MIXED, "torn files")
 	var items: Array = [1, "two", [3, 3, 3], {"four": 4.5}, PackedByteArray([5])]
@@ -251,8 +252,9 @@ func test_what_cannot_be_written() -> bool:
 	return true
 
 
-## Makes each kind of place twice: for the engine's FileAccess and for us. We follow links and refuse as the engine
-## does. Afterwards, both folders have the same names, kinds, links, permissions and contents.
+## Makes each kind of file or folder twice: for the engine's FileAccess and for the codec. The codec follows
+## links and refuses paths as the engine does. Afterwards, both folders have the same names, kinds, links,
+## permissions and contents.
 func test_places_are_as_with_the_engine() -> bool:
 	checks.subject(checks.MIXED, "places")
 	if OS.get_name() != "Linux":
@@ -285,7 +287,7 @@ func test_places_are_as_with_the_engine() -> bool:
 	return true
 
 
-## While one call runs scripts, these may use the same file in another call.
+## Scripts that run during a call may use the same file in another call.
 func test_scripts_that_use_the_same_file() -> bool:
 	checks.subject(TYPE_OBJECT, "getters and setters")
 	var limits := FastVariantLimits.for_save_files()
@@ -391,7 +393,7 @@ func test_a_page_that_is_opened_again() -> bool:
 	return true
 
 
-## Values that lose their contents are refused, alone and inside others, and the file stays unchanged.
+## Values that lose their contents are refused, alone and inside other values, and the file stays unchanged.
 func test_nothing_is_lost_in_silence() -> bool:
 	checks.subject(TYPE_OBJECT, "objects without their contents")
 	FastVariantCodec.save_batch(PATH, [1])
@@ -446,7 +448,7 @@ func test_other_formats() -> bool:
 	_write(PATH, Wire.behind_lengths(FastVariantCodec.encode_godot3_batch([2, {"day": 1}])))
 	checks.same_int("append_batch", ERR_FILE_UNRECOGNIZED, _write_silently("append_batch", PATH, [6]))
 	checks.truth("load_batch", "records of Godot 3" in FastVariantCodec.load_batch(PATH).message)
-	# Cut inside the last record, this file is also one PackedFloat32Array.
+	# Truncated inside the last record, this file is also one PackedFloat32Array.
 	_write(PATH, FastVariantCodec.pack_batch([{"k": "day0"}, {"k": "day1"}, {"k": "day2"}, {"k": "day3"}]).slice(0, 116))
 	checks.same_int("append_batch to a truncated file", ERR_FILE_CORRUPT, _write_silently("append_batch", PATH, [6]))
 	checks.same_value("a view of it", {"k": "day2"}, FastVariantView.open_file(PATH).fetch(2))

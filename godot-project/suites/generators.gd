@@ -7,7 +7,7 @@ extends RefCounted
 const Costly := preload("res://suites/costly.gd")
 const Wire := preload("res://suites/wire.gd")
 
-## The number of known ints with the same hash, and of known crowded ints.
+## The number of known ints with the same hash.
 const KNOWN := 4096
 ## The number of values that are made one by one; larger outputs repeat them.
 const PIECES := 60_000
@@ -37,7 +37,7 @@ const FIELDS: Array[String] = [
 const MAP_TEXTS := 51
 const MAP_NUMBERS := 54
 
-## The maximum number of bytes of texts and of the whole input.
+## The maximum number of bytes of a text, and of the whole input.
 var most: int
 
 var _random := RandomNumberGenerator.new()
@@ -240,7 +240,7 @@ func _change_value(input: Dictionary, other: Dictionary) -> void:
 			node["n"] = _pick([count * 2, count / 2, count + 1, maxi(0, count - 1), _pick(COUNTS)])
 
 
-## The holder and the key of each generator in the tree.
+## The Dictionary that holds each generator of the tree, and its key there.
 static func _places(holder: Dictionary, key: String) -> Array:
 	var places := [[holder, key]]
 	var node: Dictionary = holder[key]
@@ -309,7 +309,8 @@ func _dictionary(node: Dictionary, index: int, room: int) -> PackedByteArray:
 	return start + Wire.word(made) + bytes
 
 
-## The number of a nested value. If values are shared, all but the last are the same everywhere.
+## The number that determines the output for the element at `at`. If values are shared, all elements but the
+## last are the same in every container.
 static func _below(node: Dictionary, index: int, at: int) -> int:
 	var count := int(node["n"])
 	if node["shared"]:

@@ -6,14 +6,14 @@ const ONLY_HERE: Array[int] = [
 	TYPE_VECTOR4, TYPE_VECTOR4I, TYPE_PROJECTION, TYPE_CALLABLE, TYPE_SIGNAL, TYPE_PACKED_VECTOR4_ARRAY,
 ]
 
-## Pairs of types whose values are different keys here, but equal keys there.
+## Pairs of types whose values are different keys in Godot 4, but may be equal keys in Godot 3.
 const ALIKE: Array[Array] = [
 	[TYPE_VECTOR2I, TYPE_VECTOR2], [TYPE_RECT2I, TYPE_RECT2], [TYPE_VECTOR3I, TYPE_VECTOR3],
 	[TYPE_PACKED_INT64_ARRAY, TYPE_ARRAY], [TYPE_PACKED_FLOAT64_ARRAY, TYPE_ARRAY],
 	[TYPE_PACKED_INT64_ARRAY, TYPE_PACKED_FLOAT64_ARRAY],
 ]
 
-## From here on, not every integer fits in a 32-bit float.
+## The number up to which every integer fits in a 32-bit float.
 const EXACT := 1 << 24
 
 
@@ -41,7 +41,7 @@ static func has(value: Variant) -> bool:
 	return typeof(value) not in ONLY_HERE
 
 
-## Returns whether keys that differ here may be equal there.
+## Returns whether keys that differ in Godot 4 may be equal in Godot 3.
 static func _may_merge(keys: Array) -> bool:
 	return ALIKE.any(func(types: Array) -> bool: return _hold(keys, types[0]) and _hold(keys, types[1]))
 

@@ -3,7 +3,7 @@ extends "res://suites/random_values.gd"
 
 const Godot3 := preload("res://suites/godot3.gd")
 
-## Types for which equal keys there are equal keys here.
+## Types of keys that are equal in Godot 4 if they are equal in Godot 3.
 const KEYS: Array[int] = [
 	TYPE_BOOL, TYPE_INT, TYPE_FLOAT, TYPE_STRING, TYPE_STRING, TYPE_VECTOR2, TYPE_COLOR, TYPE_NODE_PATH, TYPE_ARRAY,
 ]
@@ -14,7 +14,8 @@ const DECLARED_KEYS: Array[int] = [
 ]
 const WHOLE_WORDS: Array[NodePath] = [^"", ^"/root", ^"root/Player01:Node", ^"水 /a b ", ^":name:text"]
 
-## Whether NodePaths contain only names of whole words, because the padding of others changes in a round trip.
+## Whether NodePaths contain only names whose sizes are multiples of 4 bytes, because padding changes in a
+## round trip.
 var whole_words := false
 
 

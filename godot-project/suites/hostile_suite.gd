@@ -6,14 +6,14 @@ const Mutations := preload("res://suites/mutations.gd")
 const Refusals := preload("res://suites/refusals.gd")
 const Samples := preload("res://suites/samples.gd")
 
-## Samples up to this size are cut at every byte, larger ones at this many places.
+## Samples up to this size are truncated at every byte, larger ones at this many offsets.
 const CUTS := 150
 
-## The number of leading bytes whose bits are all flipped, and the number of other flips, at random places.
+## The number of leading bytes whose bits are all flipped, and the number of other flips, at random offsets.
 const FLIPPED_BYTES := 8
 const RANDOM_FLIPS := 24
 
-## Samples up to this size get every treatment, larger ones only the fast ones.
+## Samples up to this size get every kind of damage, larger samples only the kinds that are tested quickly.
 const SMALL_BYTES := 2000
 const COUNT_WORDS := 12
 const COUNT_WORDS_OF_LARGE := 4
@@ -74,7 +74,7 @@ func test_flipped_bits_with_objects() -> bool:
 	return true
 
 
-## Every type id for every sample, and unassigned ids for one sample of each type.
+## Tries every type id for every sample, and unassigned ids for one sample of each type.
 func test_type_ids() -> bool:
 	var seen: Dictionary[int, bool] = {}
 	for sample in Samples.of(values, false):

@@ -5,11 +5,11 @@ const Waiter := preload("res://suites/fixtures/waiting_getter.gd")
 
 const FOLDER := "user://job_suite"
 const PATH := FOLDER + "/records.dat"
-## The frames after which an unwanted job must be gone.
+## The number of frames after which an unwanted job must be gone.
 const FRAMES := 1000
 
 
-## The signals of a job, and their threads.
+## Records the signals of a job, and their threads.
 class Listener:
 	extends RefCounted
 	var results: Array[FastVariantResult] = []
@@ -242,7 +242,8 @@ func test_letting_go() -> bool:
 	return true
 
 
-## A script changes values between frames while they are encoded: each is written as it was at one moment.
+## A script changes values between frames while they are encoded. Each value is written as it was at one
+## moment.
 func test_changing_values_between_frames() -> bool:
 	checks.subject(checks.MIXED, "changing values")
 	var items: Array = []
@@ -336,7 +337,7 @@ func test_nothing_is_left_over() -> bool:
 	return true
 
 
-## The ids of jobs that nobody references.
+## Starts jobs, and returns their ids without keeping references to the jobs.
 func _start_and_let_go() -> Array:
 	var items := _items(50000)
 	return [

@@ -7,11 +7,11 @@ const Extension := preload("res://suites/extension.gd")
 const Memory := preload("res://bench/memory.gd")
 const FILE := "user://large_file"
 const MOST_MEMORY := 200_000_000
-## Groups of records: one record with a blob of zeros, and small ones.
+## The number of groups of records. A group is one record with a blob of zeros, and small records.
 const GROUPS := 513
 const SMALL := 150
 const BLOB := 1 << 23
-## More than the size of a record with a blob, without the blob.
+## An upper bound for the size of a record with a blob, excluding the blob.
 const HEAD := 128
 
 var _checks := Checks.new()

@@ -1,4 +1,5 @@
-## Single values that are large enough for several threads: however they are split, the result is that of one thread.
+## Single values that are large enough for several threads: however they are split, the result equals the
+## result of one thread.
 extends "res://suites/suite.gd"
 
 ## The number of elements from which several threads pay off.
@@ -7,7 +8,7 @@ const LARGE := 40000
 const MANY := 12000
 ## The size of a packed array; two of them are too large to encode.
 const HALF := 1 << 30
-## The free memory that the test with a result that is too large needs.
+## The free memory that `test_results_that_are_too_large` needs.
 const MEMORY := 5 << 30
 
 
@@ -50,7 +51,7 @@ func test_shapes() -> bool:
 	return true
 
 
-## The error is the same as for small values: the first one, with its offset and path.
+## The error is the same as for small values: the first error, with its offset and path.
 func test_one_bad_element() -> bool:
 	var good := var_to_bytes({"a": "text"})
 	var bad := Wire.header(TYPE_STRING) + Wire.word(2) + PackedByteArray([0xff, 0xff, 0, 0])
@@ -129,7 +130,7 @@ func test_values_that_cannot_be_encoded() -> bool:
 	return true
 
 
-## Results beyond the limits of the format, which the engine writes damaged.
+## Results beyond the limits of the format are refused. The engine writes them as corrupt data.
 func test_results_that_are_too_large() -> bool:
 	if OS.get_memory_info()["available"] < MEMORY:
 		print("  not enough memory for results that are too large")

@@ -1,4 +1,5 @@
-## FastVariantLimits: each limit is enforced, has its own error code, and covers the engine's actual use.
+## FastVariantLimits: each limit is enforced and has its own error code, and `max_memory` covers the memory
+## that the engine takes.
 extends "res://suites/suite.gd"
 
 const Costly := preload("res://suites/costly.gd")
@@ -27,7 +28,7 @@ func test_each_limit_has_its_code() -> bool:
 	var colliding := Wire.header(TYPE_DICTIONARY) + Costly.entries(Costly.colliding_texts(1000))
 	var trusting := FastVariantLimits.for_save_files()
 	trusting.allow_objects = true
-	# Property, bytes, sufficient limit, insufficient limit, error code, offset.
+	# The columns: property, bytes, sufficient limit, insufficient limit, error code, offset.
 	var rows := [
 		["max_bytes", two_nils, 16, 15, FastVariantCodec.MAX_BYTES_EXCEEDED, 0],
 		["max_depth", two_nils, 1, 0, FastVariantCodec.MAX_DEPTH_EXCEEDED, 8],
@@ -146,7 +147,7 @@ func test_network_limits_hold() -> bool:
 	var costly := Costly.inputs(network.max_bytes)
 	for input in costly:
 		checks.subject(checks.MIXED, input)
-		# The engine keeps pages of its pools for the next call.
+		# The first call is not measured, because the engine keeps pages of its pools for the next call.
 		FastVariantCodec.try_decode(costly[input], network)
 		var before := OS.get_static_memory_usage()
 		var outcome := FastVariantCodec.try_decode(costly[input], network)
@@ -201,7 +202,7 @@ func test_usual_keys_do_not_collide() -> bool:
 	return true
 
 
-## Collisions of nested keys multiply. They are refused before the engine compares such keys.
+## Collisions of nested keys multiply. The keys are refused before the engine compares them.
 func test_colliding_keys_within_keys() -> bool:
 	var network := FastVariantLimits.for_network()
 	for row: Array in [[14, 4], [9, 4], [5, 5], [3, 7], [2, 10]]:
@@ -230,8 +231,8 @@ func test_colliding_keys_within_keys() -> bool:
 	return true
 
 
-## Encodings of other programs that Godot does not write: hexadecimal bytes → whether allow_non_canonical accepts them.
-## The rows of docs/format.md, chapter 13; the engine reads all of them.
+## Encodings that other programs write but Godot does not: hexadecimal bytes → whether allow_non_canonical
+## accepts them. They cover the rows of docs/format.md, chapter 13. The engine reads all of them.
 const OTHER_WRITERS: Dictionary[String, bool] = {
 	"0100000002000000": true,
 	"020001000500000000000000": true,
@@ -292,7 +293,7 @@ func test_other_writers() -> bool:
 	return true
 
 
-## Findings of searches are now refused, or take no more memory than they are charged.
+## Inputs that searches found are now refused, or take no more memory than they are charged.
 func test_what_searches_found() -> bool:
 	var entries := Entries.new()
 	for row: Array in Entries.found():
@@ -326,7 +327,7 @@ func test_generated_inputs() -> bool:
 func test_colliding_keys_are_counted_over_a_file() -> bool:
 	checks.subject(TYPE_DICTIONARY, "colliding keys in many records")
 	var record := {}
-	# Slightly more than the free allowance for this number of records.
+	# These keys collide slightly more often than is allowed for this number of records.
 	for key: int in Costly.colliding_ints(7) + range(10):
 		record[key] = null
 	var records: Array = []
@@ -348,7 +349,7 @@ func test_colliding_keys_are_counted_over_a_file() -> bool:
 	return true
 
 
-## Several threads read large values, and many values at once.
+## Encodings by other programs in large values and in large batches, which several threads read.
 func test_other_writers_at_length() -> bool:
 	checks.subject(checks.MIXED, "other writers, at length")
 	var lenient := FastVariantLimits.for_save_files()
@@ -387,7 +388,8 @@ func test_limits_hold_for_a_batch_as_a_whole() -> bool:
 	var packed := FastVariantCodec.pack_batch(numbers)
 	# The size of a Variant in the engine.
 	var slot := 40 if OS.has_feature("double") else 24
-	# Property, sufficient limit, insufficient limit, error code, number of values before the error.
+	# The columns: property, sufficient limit, insufficient limit, error code, number of values before the
+	# error.
 	for row: Array in [
 		["max_bytes", packed.size(), packed.size() - 1, FastVariantCodec.MAX_BYTES_EXCEEDED, 0],
 		["max_elements", 100, 40, FastVariantCodec.MAX_ELEMENTS_EXCEEDED, 40],
@@ -450,7 +452,8 @@ func _check_memory(bytes: PackedByteArray, slack: int) -> void:
 	checks.same_value("59 for each of its bytes", "", FastVariantCodec.validate(bytes, limits).message)
 
 
-## Keys that the engine cannot compare without an error are neither written strictly nor read. Others are both.
+## Keys that the engine cannot compare without an error are neither written strictly nor read. Other keys are
+## written and read.
 func test_keys_that_are_too_deep() -> bool:
 	for levels: int in [1, 49, 50, 51, 52, 101, 102, 200]:
 		var key: Variant = 1

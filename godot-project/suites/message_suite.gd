@@ -245,7 +245,8 @@ func _write(text: String) -> void:
 	file.close()
 
 
-## Checks that the decoded message contains the encoded one and, besides, only fields that always have a value.
+## Checks that the decoded message has all fields of the encoded one. Its other fields must be fields that
+## always have a value.
 func _check_holds(path: String, expected: Dictionary, actual: Dictionary) -> void:
 	for key: Variant in expected:
 		var what := "%s.%s" % [path, key]

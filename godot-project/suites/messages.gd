@@ -138,7 +138,7 @@ func _decode_successes() -> void:
 		"packed strings: count -1", "node path: count overflow total=0", "typed array: int from bool", "object: as id 5",
 	]:
 		_expect_decode(0, input_name, Crafted.INPUTS[input_name].hex_decode())
-	# The engine accepts any text as a colour, and complains about each invalid one.
+	# The engine accepts any text as a colour, and prints an error for each invalid one.
 	_expect_decode(0, "1000 junk strings in an Array[Color]",
 			_typed_array(TYPE_COLOR, Wire.header(TYPE_STRING) + Wire.text("junk"), 1000))
 	_expect_decode(0, "1000 texts that are no paths in an Array[NodePath]",
@@ -229,7 +229,8 @@ func _wrong_arguments() -> void:
 	_expect_script(1, "encoded_size with a text for a flag", func() -> void: FastVariantCodec.encoded_size(1, text))
 	var number: Variant = 1
 	_expect(0, "encode with a number for a flag", func() -> void: FastVariantCodec.encode(1, number))
-	# Bytes can contain such a value. godot-rust would abort on printing it; the engine prints nothing here.
+	# Decoded data can contain typed Dictionaries. godot-rust would abort on printing one; `callv` prints
+	# nothing for an argument of the wrong type.
 	var typed: Dictionary[int, String] = {1: "a"}
 	var instances: Dictionary[String, Variant] = {
 		"FastVariantCodec": FastVariantCodec, "FastProtobufCodec": FastProtobufCodec, "FastVariantLimits": FastVariantLimits.new(),

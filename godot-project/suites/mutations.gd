@@ -17,7 +17,7 @@ func _init(generator: RandomNumberGenerator) -> void:
 	_generator = generator
 
 
-## Bytes with one to three changes, with pieces spliced in from `other`.
+## Bytes with one to three changes, some of which insert pieces of `other`.
 func mutated(bytes: PackedByteArray, other: PackedByteArray) -> PackedByteArray:
 	var changed := bytes.duplicate()
 	for i in _generator.randi_range(1, 3):
@@ -35,7 +35,8 @@ func mutated(bytes: PackedByteArray, other: PackedByteArray) -> PackedByteArray:
 	return changed
 
 
-## Bytes inside a container, whose later bytes are read correctly only if these are read to their end.
+## A container that holds `bytes`. The bytes after them are read correctly only if the reader stops exactly at
+## their end.
 func nested(bytes: PackedByteArray, other: PackedByteArray) -> PackedByteArray:
 	var array := Wire.header(TYPE_ARRAY)
 	var dictionary := Wire.header(TYPE_DICTIONARY) + Wire.word(1)
@@ -100,10 +101,10 @@ func _overwrite(bytes: PackedByteArray, other: PackedByteArray) -> void:
 		4:
 			bytes.encode_u32(word, (bytes.decode_u32(word) + _generator.randi_range(-4, 4)) & 0xffffffff)
 		5:
-			# Occasionally another type of the same size.
+			# Sets a random type, occasionally one of the same size.
 			bytes[word] = _generator.randi() % TYPE_MAX
 		6:
-			# The flags of a header.
+			# Flips a flag of a header.
 			bytes[word + 2] ^= 1 << (_generator.randi() & 3)
 		7:
 			bytes.encode_u32(word, bytes.decode_u32(_place(bytes)))
@@ -151,7 +152,7 @@ func _rearranged(bytes: PackedByteArray, other: PackedByteArray) -> PackedByteAr
 	return bytes.slice(0, from) + bytes.slice(middle, to) + bytes.slice(from, middle) + bytes.slice(to)
 
 
-## The start of a word. The first words, which matter most, are as likely as all others together.
+## The offset of a random word. Half of the choices are among the first four words, which matter most.
 func _place(bytes: PackedByteArray) -> int:
 	var words := bytes.size() / 4
 	return _generator.randi() % (mini(words, 4) if _generator.randi() % 2 else words) * 4

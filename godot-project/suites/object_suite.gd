@@ -12,10 +12,11 @@ const SCRIPTED_RESOURCE := "res://suites/fixtures/scripted_resource.gd"
 
 const FREED := 200
 
-## Classes derived from Script: the engine compiles and runs the source in such a packet (Q13).
+## Classes derived from Script: the engine compiles and runs the source code in an encoded object of these
+## classes (Q13).
 const SCRIPT_CLASSES: Array[String] = ["GDScript", "Script", "ScriptExtension", "CSharpScript"]
 
-## Classes whose second instance ends the engine (Q13c); the running singletons are added to these.
+## Classes whose second instance ends the engine (Q13c). The test adds the classes of the running singletons.
 const SINGLETON_CLASSES: Array[String] = ["ProjectSettings", "ThemeDB", "TextServerManager"]
 
 ## Script paths that leave the project (Q13b).
@@ -62,7 +63,7 @@ func test_paths_outside_are_refused() -> bool:
 	return true
 
 
-## The engine would make the object without its script and values.
+## The codec refuses an object that the engine would make without its script and values.
 func test_scripts_that_cannot_be_attached() -> bool:
 	checks.subject(TYPE_OBJECT, "a script whose constructor needs arguments")
 	var limits := with_objects()
@@ -98,7 +99,8 @@ func test_crafted_objects() -> bool:
 	return true
 
 
-## A getter's value changes in size between two reads. The engine overruns its buffer, so it is not asked (Q5).
+## A getter's value changes in size between two reads. The engine would overrun its buffer, so only the codec
+## encodes the object (Q5).
 func test_getters_run_once() -> bool:
 	for lengths: Vector2i in [Vector2i(0, 100), Vector2i(100, 0), Vector2i(5, 5), Vector2i(0, 4000000)]:
 		checks.subject(TYPE_OBJECT, "getter, first %d then %d characters" % [lengths.x, lengths.y])
@@ -130,7 +132,7 @@ func test_getter_that_calls_the_codec() -> bool:
 	return true
 
 
-## Setters and getters that change the codec's argument while it works.
+## Setters and getters that change the codec's argument during the call.
 func test_accessors_that_meddle() -> bool:
 	checks.subject(TYPE_OBJECT, "accessors that meddle")
 	var meddler := Meddler.new()
@@ -260,7 +262,8 @@ func test_misfits_are_freed() -> bool:
 	return true
 
 
-## The engine complains and makes the object without its script. Strict reading refuses it and prints nothing.
+## The engine prints an error and makes the object without its script. Strict reading refuses it and prints
+## nothing.
 func test_scripts_for_other_classes() -> bool:
 	checks.subject(TYPE_OBJECT, "script of another base")
 	var limits := FastVariantLimits.for_save_files()
@@ -379,7 +382,7 @@ func _crafted_objects() -> Dictionary[String, PackedByteArray]:
 	}
 
 
-## An object with its properties in order; names in the second table may repeat those of the first.
+## An object with its properties in order. Names in `repeated` may be names in `properties`, too.
 static func _object(
 		object_class: String, properties: Dictionary[String, PackedByteArray],
 		repeated: Dictionary[String, PackedByteArray] = {}) -> PackedByteArray:

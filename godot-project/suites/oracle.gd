@@ -33,7 +33,7 @@ static func engine_decode(bytes: PackedByteArray, allow_objects := false) -> Var
 	return value
 
 
-## Distinguishes an accepted null from a rejection. Only without objects, which the engine would leak.
+## Distinguishes an accepted null from a rejection. Not for objects, which the engine would leak.
 static func engine_accepts(bytes: PackedByteArray) -> bool:
 	Engine.print_error_messages = false
 	var accepted := bytes.has_encoded_var(0)
@@ -105,7 +105,7 @@ static func codec_decode(bytes: PackedByteArray, allow_objects := false) -> Vari
 	return value
 
 
-## Silent, because setters and scripts of objects may print.
+## Calls try_decode with printing off, because setters and scripts of objects may print.
 static func codec_try_decode(bytes: PackedByteArray, limits: FastVariantLimits) -> RefCounted:
 	Engine.print_error_messages = false
 	var outcome := FastVariantCodec.try_decode(bytes, limits)
@@ -127,9 +127,9 @@ static func codec_decode_batch(buffers: Array, allow_objects := false) -> Array:
 	return batch
 
 
-## Decodes arbitrary bytes with both, and describes the error in the codec's answer, if there is one. The codec must
-## accept and reject the same bytes and give the same value, but must refuse the inputs in refusals.gd. The strict
-## try_decode may refuse more inputs.
+## Decodes arbitrary bytes with the engine and the codec, and describes the codec's mistake; empty if there is
+## none. The codec must accept and reject the same bytes and give the same value, but must refuse the inputs
+## in refusals.gd. The strict try_decode may refuse more inputs.
 static func disagreement(bytes: PackedByteArray, allow_objects := false) -> String:
 	var expected: Variant = engine_decode(bytes, allow_objects)
 	var actual: Variant = codec_decode(bytes, allow_objects)
@@ -164,8 +164,8 @@ static func _decode_problem(
 	return "decode differs from the engine: %s\n      input %s" % [found, _hex(bytes)]
 
 
-## Returns whether a decoded value can be compared in full. If the engine does not reproduce it, or reads it differently
-## than written, only its type can be compared.
+## Returns whether a decoded value can be compared in full. If the engine does not reproduce the value, or
+## does not read back what it wrote, only the type can be compared.
 static func is_reference(bytes: PackedByteArray, expected: Variant, allow_objects: bool) -> bool:
 	if allow_objects and _has_scripted_types(bytes):
 		scripted += 1

@@ -81,7 +81,7 @@ func _check_notes(outline: Dictionary, bytes: PackedByteArray) -> void:
 		checks.truth("something is wrong or odd", is_odd, strict.message)
 
 
-## The engine decodes each node's range to the same value as within the whole.
+## The engine decodes each node's range to the same value as when it decodes all bytes.
 func _check_nodes(nodes: Array[Dictionary], bytes: PackedByteArray) -> void:
 	var engine_values: Dictionary[int, Variant] = {}
 	for index in nodes.size():
@@ -114,7 +114,7 @@ func _find_children(node: Dictionary, index: int, nodes: Array[Dictionary], valu
 	checks.truth("children lie in node %d" % index, end <= node["offset"] + node["size"])
 
 
-## One letter per byte for its kind.
+## The kinds of bytes, as one letter per byte.
 func _pieces(outline: Dictionary, start: int, count: int) -> String:
 	var offsets: PackedInt64Array = outline["piece_offsets"]
 	var letters := ""

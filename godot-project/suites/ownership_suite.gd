@@ -9,7 +9,7 @@ const Jobs := preload("res://suites/soak/jobs.gd")
 const NODES := 100
 ## The number of records in a batch that takes several frames.
 const UNWANTED := 1500
-## The frames after which an unwanted job must be gone.
+## The number of frames after which an unwanted job must be gone.
 const FRAMES := 1000
 
 ## Another process may run the same suite.
@@ -29,7 +29,8 @@ func test_begin() -> bool:
 	return true
 
 
-## Every way to change buffers, right after the call and slightly later, when the job reads them.
+## Jobs decode the buffers as they were at the call. The test changes them in every way, right after the call
+## or slightly later, when the job reads them.
 func test_buffers_are_those_of_the_call() -> bool:
 	var items: Array = []
 	for index in 60:
@@ -113,7 +114,7 @@ func test_a_bad_record() -> bool:
 	for frame in 20:
 		await next_frame()
 	for bad: int in [0, 1, 50, NODES - 1]:
-		# Fails before any Node is made, after a Node is complete, and within a Node.
+		# The bad record fails before any Node is made, after a Node is complete, or within a Node.
 		var node := _node_buffers(1)[0]
 		var kinds: Dictionary[String, PackedByteArray] = {
 			"of no type": PackedByteArray([99, 0, 0, 0]),
@@ -154,7 +155,7 @@ func test_a_bad_record() -> bool:
 	return true
 
 
-## Ways to discard the result of a job.
+## The Nodes of a job are freed, in whatever way its result is discarded.
 func test_nodes_of_unwanted_jobs() -> bool:
 	_write(Wire.behind_lengths(_node_buffers(UNWANTED)))
 	for how: String in ["decode", "load"]:
@@ -183,7 +184,7 @@ func test_nodes_of_unwanted_jobs() -> bool:
 						thread.start(func() -> void: keeper.job = null)
 						thread.wait_to_finish()
 					"nobody asks":
-						# A listener to the progress hears it to the end.
+						# A connected listener keeps the job running to its end.
 						job.progressed.connect(func(_done: int, _total: int) -> void: pass)
 				job = null
 				for frame in FRAMES:
@@ -246,7 +247,7 @@ func test_waiting_on_another_thread() -> bool:
 	return true
 
 
-## Setters that use the job for which they run.
+## Setters may use the job for which they run.
 func test_setters_that_use_their_job() -> bool:
 	for waits: bool in [true, false]:
 		for how: String in ["decode", "load"]:
@@ -276,7 +277,7 @@ func _check_deed(how: String, deed: String, waits: bool) -> void:
 				(Engine.get_main_loop() as SceneTree).process_frame.emit()
 	holder.job = _start(how, NODES)
 	CountedNode.numbers.clear()
-	# A separate function, because a local variable would keep the job alive.
+	# This is a separate function, because a local variable of the caller would keep the job alive.
 	if waits:
 		holder.answer = holder.job.wait()
 	else:
@@ -318,7 +319,7 @@ func _start(how: String, count := UNWANTED) -> FastVariantJob:
 	return FastVariantCodec.decode_batch_async(_node_buffers(count), with_objects())
 
 
-## The ways that work on this platform: without threads, those that need none.
+## The ways that work on this platform. Without threads, ways that need a thread are omitted.
 func _possible(ways: Array[String]) -> Array[String]:
 	return ways.filter(func(way: String) -> bool: return has_threads() or not way.ends_with("in a thread"))
 

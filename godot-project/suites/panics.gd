@@ -1,5 +1,5 @@
-## Makes each method in ClassDB of each class panic, and each inner point that catches panics, for `cargo xtask test`,
-## which sets FAST_VARIANT_CODEC_PANIC.
+## Injects a panic into each method of each class in ClassDB, and at each inner point that catches panics.
+## `cargo xtask test` runs this script and sets FAST_VARIANT_CODEC_PANIC.
 ##
 ## A panic is an error like others: a result or a job contains it, and other methods print one line, announced as in
 ## `messages.gd`. The same call works immediately afterwards. Each method also gets bad arguments. While it prints, a
@@ -27,7 +27,8 @@ const NEVER_FAIL: Array[String] = [
 ]
 
 var _methods := 0
-## The only reference to the object of the running method, its containers, and an object in them.
+## The only references to the object of the running method, to its arguments, and to an object in the
+## arguments.
 var _object: Object
 var _arguments: Array = []
 var _node: Node
@@ -121,7 +122,8 @@ func _check_bad_arguments(owner: StringName, method: Dictionary) -> void:
 		_node.free()
 
 
-## Columns' types and defaults, and the Array of rows, for which the engine would print errors.
+## Returns a bad argument. For the arguments in `by_name`, other bad values would make the engine itself print
+## errors.
 func _bad_argument(argument: Dictionary, owner: StringName, method: String, loop: Array) -> Variant:
 	var by_name := {
 		"limits": null, "default": null, "key": "id", "operator": "in",
@@ -264,7 +266,7 @@ func _is_fault(outcome: RefCounted) -> bool:
 	return result.message.contains("please report it") and result.message.contains("injected by a test")
 
 
-## Inner points: items, threads of the pool, jobs, slices.
+## Checks the inner points: items, threads of the pool, jobs, slices.
 func _check_places() -> void:
 	var values := range(LARGE)
 	var buffers := FastVariantCodec.encode_batch(values)
@@ -305,7 +307,7 @@ func _check_places() -> void:
 	_held("a slice of a job", "encode_batch_async", func() -> RefCounted: return FastVariantCodec.encode_batch_async(values))
 
 
-## A call that prints `count` lines and returns `expected`, the value of complete failure.
+## Checks a call that prints `count` lines and returns `expected`, its result if everything fails.
 func _place(count: int, place: String, method: String, codec_call: Callable, expected: Variant) -> void:
 	printerr("@@ expect %d %s: %s" % [count, place, method])
 	OS.set_environment(VARIABLE, place)
@@ -353,6 +355,6 @@ func _check_leaks() -> void:
 
 func _truth(what: String, holds: bool) -> void:
 	if not holds:
-		# A separate announcement, so that this line does not count for the call before.
+		# A separate announcement, so that this line does not count for the previous call.
 		printerr("@@ expect 0 %s" % what)
 		printerr("ERROR: not so: %s" % what)

@@ -44,7 +44,7 @@ func test_differences_name_the_places() -> bool:
 	var turned := {"at": Vector2(1, 2), "gone": 1, "items": ["rope", "torch", "map"], "name": "Ada"}
 	checks.same_int("another order of keys", 0, FastVariantCodec.differences(old, turned).size())
 	checks.same_int("its fingerprint", FastVariantCodec.fingerprint(old), FastVariantCodec.fingerprint(turned))
-	# The engine would take one constant for the other.
+	# A variable, because the engine merges the constants 0.0 and -0.0.
 	var zero := 0.0
 	checks.truth("zeros", FastVariantCodec.fingerprint(zero) != FastVariantCodec.fingerprint(-zero))
 	checks.truth("int and float", FastVariantCodec.fingerprint(1) != FastVariantCodec.fingerprint(1.0))

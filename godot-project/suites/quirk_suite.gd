@@ -1,8 +1,8 @@
-## One test for each unexpected behaviour of the engine and the codec's reaction: it REPRODUCEs, REFUSEs or LIMITs the
+## One test for each unexpected behaviour of the engine. The codec REPRODUCEs, REFUSEs or LIMITs the
 ## behaviour, or OFFERs something better.
 ##
-## If the engine's answer would end the process, only the codec is asked. Behaviours that the codec merely reproduces
-## are in crafted.gd; limit_suite.gd lists those that strict reading refuses (other writers).
+## If the behaviour would end the process, only the codec gets the input. Behaviours that the codec merely
+## reproduces are in crafted.gd; limit_suite.gd lists those that strict reading refuses (other writers).
 extends "res://suites/suite.gd"
 
 const CountingGetter := preload("res://suites/fixtures/counting_getter.gd")
@@ -24,7 +24,7 @@ func test_q01_values_of_typed_dictionaries() -> bool:
 	return true
 
 
-## REFUSE: getters run once, and the bytes contain what they returned. The engine is not asked.
+## REFUSE: getters run once, and the bytes contain what they returned. Only the codec encodes the object.
 func test_q05_getters_run_once() -> bool:
 	for later: String in ["", "A".repeat(4_000_000)]:
 		var object := CountingGetter.new()

@@ -12,8 +12,8 @@ const GOOD_TEXTS: Array[String] = ["61", "6964", "78", "6e616d65", "c3a9", "e282
 const ODD_TEXTS: Array[String] = ["00", "efbbbf", "ff", "80", "c0af", "eda080", "f4908080", "e282"]
 const CLASSES: Array[String] = ["RefCounted", "Resource", "EncodedObjectAsID", "Object", "NoSuchClass", ""]
 
-## The only classes of generated objects. The engine does not leak them if a later byte is broken (Q13d). They are no
-## scripts or singletons (Q13, Q13c), and their getters do not change (Q5).
+## The only classes of generated objects. The engine does not leak them if a later byte is broken (Q13d). They
+## are neither scripts nor singletons (Q13, Q13c), and the values of their getters do not change (Q5).
 const OBJECT_CLASSES: Array[String] = ["RefCounted", "Resource", "EncodedObjectAsID"]
 const SCRIPTS: Array[String] = [
 	"res://suites/fixtures/plain_data.gd", "res://suites/fixtures/derived_data.gd",
@@ -24,7 +24,7 @@ const PROPERTIES: Array[String] = [
 	"object_id", "resource_name", "metadata/a", "metadata/b", "nothing", "",
 ]
 
-## One place in this many is irregular.
+## One choice in this many is irregular.
 var odd := 50
 
 var _generator: RandomNumberGenerator
@@ -202,7 +202,7 @@ func _inside(declared: int, depth: int) -> PackedByteArray:
 	return _value(depth + 1) if declared == TYPE_NIL or _is_odd() else _of_type(declared, depth + 1)
 
 
-## Untyped three times out of four.
+## The kind of a declared type; three times out of four, untyped.
 func _kind(kinds: int) -> int:
 	return 0 if _generator.randi() % 4 else _generator.randi() % kinds
 

@@ -87,7 +87,7 @@ func _dictionary(depth: int) -> Dictionary:
 	return dictionary
 
 
-## Mostly types that scripts use as keys.
+## Returns a random key, mostly of a type that scripts use as keys.
 func _key(depth: int) -> Variant:
 	match _generator.randi() % 4:
 		0:
@@ -97,7 +97,8 @@ func _key(depth: int) -> Variant:
 	return _text()
 
 
-## Untyped three times out of four. The innermost containers never declare a container type.
+## The declared type of a container; three times out of four, untyped. The innermost containers never declare
+## a container type.
 func _declared_type(depth: int) -> int:
 	if _generator.randi() % 4:
 		return TYPE_NIL
@@ -165,7 +166,7 @@ func _words(count: int) -> PackedByteArray:
 	return bytes
 
 
-## Plain numbers half of the time, otherwise any bits.
+## The bits of random floats: plain numbers half of the time, otherwise any bits.
 func _float_words(count: int) -> PackedByteArray:
 	if _generator.randi() % 2:
 		return _words(count)

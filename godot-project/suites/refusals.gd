@@ -1,7 +1,7 @@
 ## The inputs that the engine accepts and the codec refuses on purpose, by name.
 ##
-## These inputs can occur in arbitrary bytes without objects. object_suite.gd lists those that need objects: the engine
-## never gets them, because it runs them or crashes.
+## These inputs can occur in arbitrary bytes without objects. object_suite.gd lists the inputs that need
+## objects. The engine never gets those, because it would run their code or crash.
 extends RefCounted
 
 ## Name of the refusal → reason.
@@ -15,7 +15,8 @@ const REASONS: Dictionary[String, String] = {
 ## The maximum number of nested containers in a key.
 const DEEPEST_KEY := 50
 
-## The free number of characters that containers may become, and the further number per byte of input.
+## The number of characters of text that containers may become in any input, and the additional number per
+## byte of input.
 const FREE_TEXT := 1 << 16
 const TEXT_PER_BYTE := 16
 
@@ -35,9 +36,10 @@ static func applying_to(value: Variant) -> String:
 	return refusal
 
 
-## Returns whether an input contains a refused part that the engine's result does not show. The engine may drop a
-## dictionary (an unfitting array element) or an entry (an unfitting key), or overwrite an entry (an equal key). Values
-## begin at multiples of four bytes, so each place that may be a dictionary is checked.
+## Returns whether an input contains a refused part that the engine's result does not show. The engine may
+## drop a dictionary (an unfitting array element) or an entry (an unfitting key), or overwrite an entry (an
+## equal key). Values begin at multiples of four bytes, so each offset at which a dictionary may start is
+## checked.
 static func hidden_in(bytes: PackedByteArray, allow_objects: bool) -> bool:
 	Engine.print_error_messages = false
 	var found := false
@@ -50,8 +52,8 @@ static func hidden_in(bytes: PackedByteArray, allow_objects: bool) -> bool:
 	return found
 
 
-## Returns whether a value decoded by the engine contains text beyond the codec's limit. The threshold is half the
-## limit, because the texts within it were made too.
+## Returns whether a value decoded by the engine contains text beyond the codec's limit. The threshold is half
+## the limit, because the codec also counts the text of inner levels, which the result does not contain.
 static func has_doubled_text(value: Variant, bytes: PackedByteArray) -> bool:
 	var characters := 0
 	var pending: Array = [value]

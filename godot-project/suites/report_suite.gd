@@ -1,4 +1,5 @@
-## The result of get_engine_report, also with a fact about engine memory falsified, as `cargo xtask test` runs it.
+## Tests the result of get_engine_report. `cargo xtask test` also runs this suite with each fact about engine
+## memory falsified.
 extends "res://suites/suite.gd"
 
 const WRONG_FACT := "FAST_VARIANT_CODEC_WRONG_FACT"

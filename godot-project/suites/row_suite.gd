@@ -1,4 +1,5 @@
-## Dictionaries with repeating keys, which the codec copies whole, among others with the same first keys.
+## Dictionaries with repeating keys, which the codec copies whole, among Dictionaries with the same first
+## keys.
 extends "res://suites/suite.gd"
 
 const KEYS: Array = ["id", "name", "position_x", "position_y", "hp", "größe"]
@@ -8,8 +9,8 @@ const RANDOM_LISTS := 60
 const RANDOM_DICTIONARIES := 80
 
 
-## Rows that differ from the known one in one or two places: other keys, keys as StringNames, repeated keys, reordered
-## keys, fewer keys.
+## Rows that differ from the known row in one or two keys: other keys, keys as StringNames, repeated keys,
+## reordered keys, fewer keys.
 func test_rows_that_differ() -> bool:
 	var others: Array = ["other", "x".repeat(100), "", null, 7, 0.5, ["id"], {"id": 1, "name": 2}, NAN]
 	for place in KEYS.size():
@@ -182,7 +183,7 @@ func test_objects_in_rows() -> bool:
 	return true
 
 
-## As one list, and as items of a batch, which keeps rows from item to item.
+## Checks the Dictionaries as one list, and as items of a batch, which keeps known rows from item to item.
 func _check(what: String, dictionaries: Array) -> void:
 	checks.no_problem(what, Oracle.disagreement(_list(dictionaries)))
 	var decoded := Oracle.codec_decode_batch(dictionaries)
@@ -190,7 +191,7 @@ func _check(what: String, dictionaries: Array) -> void:
 		checks.same_value("%s, item %d of a batch" % [what, index], Oracle.codec_decode(dictionaries[index]), decoded[index])
 
 
-## The row of these keys, repeated until it is known.
+## The row of these keys, repeated until the codec knows it.
 static func _known(keys: Array) -> Array:
 	return Array(Values.filled(LEARNING, _row(keys)))
 

@@ -13,8 +13,8 @@ class Sample:
 	var bytes: PackedByteArray
 
 
-## With objects: only values that contain some, and only reference-counted ones, because the engine leaks the others
-## when a later byte is broken (Q13d).
+## The samples. With objects, these are the values with reference-counted objects only: the engine leaks other
+## objects when a later byte is broken (Q13d).
 static func of(values: Values, with_objects: bool) -> Array[Sample]:
 	var samples: Array[Sample] = []
 	var seen: Dictionary[PackedByteArray, bool] = {}

@@ -5,7 +5,7 @@ extends SceneTree
 const Checks := preload("res://suites/checks.gd")
 const Extension := preload("res://suites/extension.gd")
 
-## The project sets three threads for this feature of the engine, and one thread otherwise.
+## The copied project sets three threads for a feature tag of this engine, and one thread otherwise.
 const THREADS := "fast_variant_codec/threads"
 const OWN_THREADS := 3
 const THRESHOLD := 1000

@@ -110,7 +110,7 @@ func _run_cases() -> void:
 		if _case_began - reported > PROGRESS_SECONDS * 1000.0:
 			reported = _case_began
 			print("  … %d after %d s, %d failed" % [_units, (_case_began - started) / 1000, _activity.failed])
-		# Two halves of 32 bits: a single one would repeat in a run of millions of cases.
+		# The seed has two hashes of 32 bits, because a single one would repeat in a run of millions of cases.
 		var case := _activity.case
 		_activity.generator.seed = hash([_options["seed"], case]) | hash([case, "half", _options["seed"]]) << 32
 		var units: Variant = await _activity.call(&"run_case")

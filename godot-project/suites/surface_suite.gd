@@ -1,4 +1,4 @@
-## The class as scripts see it: names, arguments, defaults, and the handling of wrong arguments.
+## The classes as scripts see them: names, arguments, defaults, and the handling of wrong arguments.
 extends "res://suites/suite.gd"
 
 ## Method → argument names, number of arguments with a default, return type.
@@ -51,7 +51,8 @@ func test_methods_are_declared() -> bool:
 	return true
 
 
-## Expressions that may call only const methods must not call these.
+## Methods that change something are not const, so that Expressions that may call only const methods refuse
+## them.
 func test_methods_that_change_something_are_not_const() -> bool:
 	for method: Array in [[&"FastVariantLimits", &"allow_only"], [&"FastVariantJob", &"cancel"], [&"FastVariantJob", &"wait"]]:
 		checks.subject(checks.MIXED, "%s.%s" % method)

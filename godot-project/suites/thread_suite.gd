@@ -20,7 +20,7 @@ class Sharer:
 			good_rounds += 1
 
 
-## Every operation on one deeply nested value, inside nested script calls.
+## Runs every operation on one deeply nested value, inside nested script calls.
 class DeepWork:
 	extends RefCounted
 	const SCRIPT_DEPTH := 40

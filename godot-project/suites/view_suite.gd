@@ -66,7 +66,7 @@ func test_paths() -> bool:
 	checks.same_value("error", [FastVariantCodec.NOT_FOUND, ".\"players\""], [result.error, result.path])
 	checks.truth("message", "no element 2" in result.message, result.message)
 	checks.same_int("bytes", var_to_bytes({"hp": 2}).size(), view.try_fetch("players/1").bytes_read)
-	# No encoder writes a lone surrogate, so it stands for no key.
+	# No encoder writes a lone surrogate, so no key is equal to one.
 	var surrogate := PackedByteArray([0, 0xD8]).get_string_from_utf16()
 	checks.truth("a surrogate", not FastVariantView.open(var_to_bytes({"\uFFFD": 1})).try_fetch([surrogate]).is_ok())
 	return true
@@ -183,7 +183,7 @@ func test_views_of_godot3() -> bool:
 	return true
 
 
-## The errors are those of decoding everything.
+## The errors are the same as when everything is decoded.
 func test_errors() -> bool:
 	checks.subject(TYPE_DICTIONARY, "errors of views")
 	var value := {"players": [{"hp": 1.0, "alive": true}]}
@@ -275,7 +275,7 @@ func test_wrong_arguments() -> bool:
 	return true
 
 
-## Uses a view again whenever the view reads its property.
+## An object that calls a view whenever the view reads the object's property.
 class Endless:
 	var view: FastVariantView
 	var calls := 0
@@ -363,7 +363,7 @@ func _check_places(bytes: PackedByteArray, value: Variant) -> void:
 					open.append([path + [index], expected[index]])
 
 
-## Rows; most have the same fields.
+## A table of rows, most of which have the same fields.
 static func _random_table(random: RandomValues, generator: RandomNumberGenerator) -> Array:
 	var types := {}
 	for field in FIELDS:
@@ -432,7 +432,7 @@ static func _default(type: int) -> Variant:
 	return "" if COLUMN_TYPES[type] == TYPE_PACKED_STRING_ARRAY else type_convert(null, type)
 
 
-## Compares only if the engine compares without an error.
+## The result of the engine's comparison; false if the engine reports an error.
 static func _compares(a: Variant, operator: String, b: Variant) -> bool:
 	var expression := Expression.new()
 	expression.parse("a %s b" % operator, ["a", "b"])

@@ -55,7 +55,7 @@ func _holds_live_ids(value: Variant) -> bool:
 				if is_instance_valid(current):
 					return true
 			TYPE_SIGNAL:
-				# Ids of reference-counted objects are negative, also those of freed ones.
+				# The ids of reference-counted objects are negative, even if the objects are freed.
 				if current.get_object_id() < 0 or Oracle.engine_knows_id(current.get_object_id()):
 					return true
 			TYPE_ARRAY:

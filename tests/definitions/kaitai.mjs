@@ -39,7 +39,8 @@ async function compile(name) {
   return { GodotVariant: parser('GodotVariant'), GodotRecords: parser('GodotRecords') };
 }
 
-// The runtime library loses bits of 64-bit integers and NaNs, and replaces invalid UTF-8. Keep them here.
+// The runtime library loses bits of 64-bit integers and NaNs, and replaces invalid UTF-8. These readers keep
+// all bits, and refuse invalid UTF-8.
 const wrap = (size, read) => function () {
   this.ensureBytesLeft(size);
   this.pos += size;
@@ -154,7 +155,7 @@ const CONTENT = {
 
 const ENCODED_OBJECT = { kind: K.CLASS_NAME, bytes: counted(Buffer.from('EncodedObjectAsID')) };
 
-/** The kind and the bytes of an element type. Without objects, the engine replaces each object type by another. */
+/** The kind and the bytes of an element type. Without objects, all object types are `EncodedObjectAsID`. */
 function elementType(node, objects) {
   if (!node || node.builtin === T.NIL_VALUE) return { kind: K.NONE, bytes: Buffer.alloc(0) };
   const isObject = node.kind !== K.BUILTIN || node.builtin === T.OBJECT;
@@ -163,7 +164,7 @@ function elementType(node, objects) {
   return { kind: node.kind, bytes: node.name ? text(node.name) : u32(node.builtin) };
 }
 
-/** The same text for all keys that are equal in a Dictionary. */
+/** A text that is the same for all keys that are equal in a Dictionary. */
 function keyText({ typeId, content }) {
   if (typeId === T.STRING || typeId === T.STRING_NAME) return JSON.stringify(content.value);
   if (typeId === T.FLOAT) return `float ${content.value.number + 0}`; // -0 + 0 is 0
@@ -236,7 +237,7 @@ const hasFullObjects = (root) => anyInside(root, ({ typeId, content }) => typeId
 const hasScripts = (root) => anyInside(root, ({ content }) =>
   [content?.elementType, content?.keyType, content?.valueType].some((type) => type?.kind === K.SCRIPT));
 
-/** The names and subnames of a NodePath wrap around at 2^32: the engine reads them, this definition does not. */
+/** Whether the counts of a NodePath wrap around at 2^32. The engine reads such a path; this definition does not. */
 const wraps = (bytes) => bytes[0] === T.NODE_PATH && bytes.length >= 16
   && (bytes.readUInt32LE(4) & 0x7fffffff) + bytes.readUInt32LE(8) >= 0x7fffffff;
 

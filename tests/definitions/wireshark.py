@@ -16,7 +16,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 PORT = 47000
-NOT_XML = "[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]"  # tshark writes them all the same
+NOT_XML = "[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]"  # tshark writes these characters nevertheless
 TYPES = """Nil bool int float String Vector2 Vector2i Rect2 Rect2i Vector3 Vector3i Transform2D Vector4 Vector4i Plane
 Quaternion AABB Basis Transform3D Projection Color StringName NodePath RID Object Callable Signal Dictionary Array
 PackedByteArray PackedInt32Array PackedInt64Array PackedFloat32Array PackedFloat64Array PackedStringArray
@@ -50,7 +50,7 @@ def tshark(capture, *arguments):
     command += ["-o", f"godot.udp_ports:{PORT}", "-o", f"godot_stream.tcp_ports:{PORT}", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
-    for line in (done.stdout + done.stderr).splitlines():  # a field contains such texts
+    for line in (done.stdout + done.stderr).splitlines():  # the text of an error is in a field
         assert "Lua Error" not in line and "Dissector bug" not in line, line
     return done.stdout
 

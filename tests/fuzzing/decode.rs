@@ -5,7 +5,7 @@ use variant_codec::{Limits, Strictness};
 
 use super::check_error;
 
-/// Reads values until an error, and checks its offset.
+/// Reads values until an error, and checks the offset of the error.
 pub fn check(data: &[u8]) {
     for allow_objects in [false, true] {
         let limits = Limits { allow_objects, ..Limits::unlimited() };

@@ -9,7 +9,7 @@ use variant_codec::{ErrorKind, Limits, Value};
 
 use super::{Tail, check_error, everything};
 
-/// All complete records are found, and the error describes the rest.
+/// All complete records are found, and the error describes the bytes after them.
 pub fn check(data: &[u8]) {
     let (records, error) = frames::records(data, &everything());
     let mut again = Vec::new();

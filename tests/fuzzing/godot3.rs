@@ -8,12 +8,13 @@ use super::{check_error, everything, one_value, strict};
 use crate::any_inside;
 use crate::godot3;
 
-/// All readers agree on the value or on the error, which lies within the data. All writers agree on its
-/// bytes, also after a round trip through Godot 4's format. A value of Godot 4 can be written for Godot 3.
+/// All readers agree on the value or on the error, which lies within the data. All writers agree on the
+/// value's bytes, also after a round trip through Godot 4's format. A value of Godot 4 can be written for
+/// Godot 3.
 pub fn check(data: &[u8]) {
     let random = strict::limits(data);
     for lossy in [false, true] {
-        // The allowed types are those of the bytes, but objects become Dictionaries.
+        // The limits restrict the types of the bytes, but lossy reading turns objects into Dictionaries.
         if let Ok(value) = read(data, Strictness::Strict, &random, lossy)
             && !lossy
         {
@@ -34,7 +35,7 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// Reads in every way. All agree on the value or on the error, which lies within the data.
+/// Reads in every way. All ways agree on the value or on the error, which lies within the data.
 fn read(data: &[u8], strictness: Strictness, limits: &Limits, lossy: bool) -> Result<Value> {
     let decoder = || Decoder::of_godot3(data, strictness, limits, Loss::accepted_if(lossy));
     let built = godot3::read(data, strictness, limits, lossy);
@@ -65,7 +66,7 @@ fn check_written(data: &[u8], value: &Value, strictness: Strictness, lossy: bool
     match value.encode_godot3(Loss::Refused) {
         Ok(same) => assert_eq!(same, written),
         Err(error) => {
-            // A byte-order mark that this reading kept, but the next would drop.
+            // The text starts with a byte-order mark that this reading kept, but the next reading would drop.
             assert!(matches!(error.kind(), ErrorKind::InvalidCodeUnit(0xFEFF)), "{error}");
             return;
         }
@@ -81,7 +82,8 @@ fn check_written(data: &[u8], value: &Value, strictness: Strictness, lossy: bool
     assert_eq!(by_way_of_4.encode_godot3(Loss::Refused).as_ref(), Ok(&written));
 }
 
-/// Writes a value of Godot 4 for Godot 3, unless it is refused for a reason; the bytes survive a round trip.
+/// Writes a value of Godot 4 for Godot 3. Lossy writing refuses only full objects. The bytes survive a round
+/// trip.
 fn check_downgrade(data: &[u8], value: &Value) {
     for lossy in [false, true] {
         let mut downgrade = Downgrade::new(Vec::new(), Loss::accepted_if(lossy));

@@ -1,6 +1,7 @@
 //! Properties of any bytes: the bodies of the fuzz targets in `tests/fuzz`.
 //!
-//! An ordinary test runs them too: on the fuzzer's findings, and on a few more inputs.
+//! The ordinary test `fuzz.rs` also runs these checks, on the inputs that the fuzzer found and on a few more
+//! inputs.
 
 pub mod commands;
 pub mod decode;
@@ -32,7 +33,8 @@ fn one_value() -> Limits {
     Limits { allow_trailing_bytes: false, ..everything() }
 }
 
-/// The last bytes of an input, which also set limits and sizes, so that inputs need no format.
+/// The last bytes of an input. Limits and sizes are also derived from them, so that inputs need no format of
+/// their own.
 struct Tail(u64);
 
 impl Tail {
@@ -48,7 +50,7 @@ impl Tail {
     }
 }
 
-/// Reads in every way. All agree on the value's size or on the error, which lies within the data. Only
+/// Reads in every way. All ways agree on the value's size or on the error, which lies within the data. Only
 /// building a value detects repeated keys.
 fn read(data: &[u8], strictness: Strictness, limits: &Limits) -> Result<Value> {
     let built = Value::decode_as(data, strictness, limits);

@@ -1,4 +1,4 @@
-//! Parts that other decoders write.
+//! Values in parts that other decoders read.
 
 use variant_codec::stream::{
     Decoder, ElementType, Encoder, Lanes, NodePathParts, Part, PartSink, Precision, Sink, Text,
@@ -22,7 +22,7 @@ pub fn check(data: &[u8]) {
 struct InParts {
     encoder: Encoder<Vec<u8>>,
     part_bytes: usize,
-    /// The parts, each with the length of the output before it.
+    /// The parts, each with the length of the output before the part.
     left: Vec<(usize, Kind, Part)>,
 }
 
@@ -127,7 +127,7 @@ impl PartSink<Self> for InParts {
     }
 }
 
-/// Re-encodes the input in parts of `part_bytes`, and returns the number of parts too.
+/// Re-encodes the input in parts of `part_bytes`, and also returns the number of parts.
 ///
 /// # Errors
 /// Fails if a reader fails.

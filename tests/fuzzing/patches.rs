@@ -1,12 +1,12 @@
-//! Patches.
+//! Patches between values, and arbitrary values as patches.
 
 use variant_codec::{Value, frames, patch};
 
 use super::mutate::mutate;
 use super::{Tail, everything, one_value};
 
-/// A patch between the first two records, or between the first and a mutated copy, gives the second value. As
-/// patches, the second record and a damaged patch give a value or an error.
+/// A patch between the first two records, or between the first record and a mutated copy, reproduces the
+/// second value. The second record and a damaged patch, applied as patches, give a value or an error.
 pub fn check(data: &[u8]) {
     let (records, _) = frames::records(data, &everything());
     let [old, new, ..] = &records[..] else { return };

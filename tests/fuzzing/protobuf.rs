@@ -53,14 +53,15 @@ fn check_message(message: &Message, wire: Wire, data: &[u8]) {
         let Ok(written) = message.encode(&value, &EncodeOptions { wire }) else { continue };
         let again = decode(message, &written, &options).expect("what is written can be read");
         assert_eq!(message.encode(&again, &EncodeOptions { wire }), Ok(written), "what is kept comes back");
-        // A default value in the bytes is shown, but not written.
+        // With `Defaults::Omit`, an explicit default value is decoded but not encoded again, so `again` may
+        // lack it.
         if options.defaults != Defaults::Omit {
             assert_eq!(encoded(&again), encoded(&value), "what is kept comes back");
         }
     }
 }
 
-/// Reads in both ways, which agree. An error lies within the data.
+/// Reads with and without building a value. Both ways agree, and an error lies within the data.
 fn decode(message: &Message, data: &[u8], options: &DecodeOptions) -> Option<Value> {
     let built = message.decode(data, options);
     let mut measure = Measure::counting(GodotOptions::default());

@@ -2,12 +2,14 @@
 
 use variant_codec::limits::{ALL_TYPES, Limit, Names};
 use variant_codec::stream::{Decoder, Measure, ValueBuilder};
-use variant_codec::{EncodeOptions, ErrorKind, Limits, Object, PackedReals, Strictness, Value, quick_check};
+use variant_codec::{
+    EncodeOptions, ErrorKind, Limits, Object, PackedReals, QuickCheck, Strictness, Value, quick_check,
+};
 
 use super::{Tail, encoded, everything, one_value, read};
 use crate::visit;
 
-/// Accepted bytes keep the limits, and lenient reading gives the same value.
+/// Accepted bytes stay within the limits, and lenient reading gives the same value.
 pub fn check(data: &[u8]) {
     let limits = limits(data);
     check_at_once(data, &limits);
@@ -25,14 +27,18 @@ pub fn check(data: &[u8]) {
     check_limits(data, &value);
 }
 
-/// Bytes that `quick_check` accepts can be read, repeat no key, and end at the reported offset.
+/// Bytes that `quick_check` accepts can be read, repeat no key, and end at the reported offset. `QuickCheck`
+/// finds the same, whether or not it knows the keys.
 pub fn check_at_once(data: &[u8], limits: &Limits) {
-    let Some(end) = quick_check(data, limits) else { return };
+    let found = quick_check(data, limits);
+    let mut check = QuickCheck::default();
+    assert_eq!([check.check(data, limits), check.check(data, limits)], [found; 2]);
+    let Some(end) = found else { return };
     let read = Decoder::new(data, Strictness::Strict, limits).decode_only(&mut ValueBuilder::strict());
     assert_eq!(read, Ok(end));
 }
 
-/// Checks that an accepted value keeps the limits.
+/// Checks that an accepted value stays within the limits.
 pub(super) fn check_held(value: &Value, limits: &Limits, data: &[u8]) {
     let held = Held::by(value);
     assert!(held.depth <= limits.max_depth, "{held:?}");
@@ -59,7 +65,7 @@ pub(super) fn limits(data: &[u8]) -> Limits {
         allow_non_canonical: up_to(1) == 1,
         allowed_classes: Names::NONE,
         allowed_scripts: Names::NONE,
-        // All types, or all but one.
+        // All types, or all types except one.
         allowed_types: ALL_TYPES & !(1 << up_to(63)),
     }
 }

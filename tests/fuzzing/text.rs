@@ -4,7 +4,7 @@ use variant_codec::stream::{Buffer, Encoder, Measure, Sink, Text};
 use variant_codec::text::{Utf8Rule, is_ascii_without_nul, to_utf32, utf8_len};
 use variant_codec::{EncodeOptions, Limits, Value, VariantType};
 
-/// One-pass conversion equals the careful, multi-pass conversion, both ways.
+/// Conversion in one pass gives the same result as a simple conversion in several passes, in both directions.
 pub fn check(data: &[u8]) {
     check_reading(data);
     let units: Vec<u32> = data.as_chunks::<4>().0.iter().copied().map(unit).collect();
@@ -17,7 +17,7 @@ fn unit(bytes: [u8; 4]) -> u32 {
     word & (0x7FFF_FFFF >> (word >> 27).min(30))
 }
 
-/// The expected result of [`to_utf32`], computed simply.
+/// The expected result of [`to_utf32`], computed in a simple way.
 fn characters(bytes: &[u8]) -> Option<Vec<u32>> {
     let text = std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))?;
     Some(text.chars().map(u32::from).collect())

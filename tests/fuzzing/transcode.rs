@@ -6,8 +6,8 @@ use variant_codec::{EncodeOptions, PackedReals, Reals, Strictness, Value, format
 use super::{encoded, everything, one_value, read};
 use crate::{any_inside, measure, transcode, visit};
 
-/// All writers agree on the bytes of a value, and these survive another round trip. Strictly read bytes are
-/// rewritten unchanged.
+/// All writers agree on the bytes of a value, and the bytes survive another round trip. Strictly read bytes
+/// are rewritten unchanged.
 pub fn check(data: &[u8]) {
     for (strictness, limits) in [(Strictness::Lenient, everything()), (Strictness::Strict, one_value())] {
         let Ok(value) = read(data, strictness, &limits) else { continue };
@@ -26,7 +26,7 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// Writes in every way; all ways agree.
+/// Writes in every way, and checks that all ways agree.
 fn write(value: &Value, precision: Precision) -> Vec<u8> {
     let options = EncodeOptions { precision, ..EncodeOptions::default() };
     let written = value.encode_as(options).expect("what was read can be written");
@@ -42,7 +42,7 @@ fn write(value: &Value, precision: Precision) -> Vec<u8> {
     written
 }
 
-/// Each reading drops one byte-order mark, and there may be several.
+/// Returns whether the data contain two byte-order marks in a row. Each reading drops only one of them.
 fn drops_marks(data: &[u8]) -> bool {
     let marks = [format::BOM; 2].concat();
     data.windows(marks.len()).any(|window| window == marks.as_bytes())
@@ -55,7 +55,7 @@ fn check_strict(data: &[u8], value: &Value, written: &[Vec<u8>; 2]) {
     assert_eq!(again.encode().as_ref(), Ok(&written[0]));
     let (narrow, wide) = widths(value);
     if narrow && wide {
-        return; // No engine writes both.
+        return; // No engine writes both widths.
     }
     let written = &written[usize::from(wide)];
     if any_inside(value, |inner| matches!(inner, Value::NodePath(_))) {
@@ -67,7 +67,7 @@ fn check_strict(data: &[u8], value: &Value, written: &[Vec<u8>; 2]) {
     }
 }
 
-/// Returns whether there are 32-bit components inside, and 64-bit ones.
+/// Returns whether the value contains 32-bit components, and whether it contains 64-bit components.
 fn widths(value: &Value) -> (bool, bool) {
     let mut found = (false, false);
     let mut see = |is_wide: bool| if is_wide { found.1 = true } else { found.0 = true };

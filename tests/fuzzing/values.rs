@@ -43,7 +43,8 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// The number of trailing padding bytes that the engine can do without: those of a final PackedByteArray.
+/// The number of trailing padding bytes that the engine does not need: the padding of a final
+/// PackedByteArray.
 fn dispensable_padding(value: &Value) -> usize {
     let last = match value {
         Value::PackedByteArray(bytes) => return format::padding(bytes.len()),

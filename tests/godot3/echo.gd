@@ -1,8 +1,8 @@
 # Reads and writes values: godot3-server --path tests/godot3 -s res://echo.gd --input FILE --output FILE
 #
 # Each input record is the length-prefixed bytes of a value. Each output record is 1, or 0 if the engine
-# refuses them, followed by the length-prefixed rewritten value and its length-prefixed text. On refusal, the
-# engine ends the calling function with a script error.
+# refuses the bytes, followed by the length-prefixed rewritten value and its length-prefixed text. On refusal,
+# the engine ends the calling function with a script error.
 extends SceneTree
 
 const Describe := preload("res://describe.gd")

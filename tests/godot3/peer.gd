@@ -1,7 +1,8 @@
 # Exchanges packets with a Godot 4: godot3-server --path tests/godot3 -s res://peer.gd --port P --seed S --packets N
 #
-# A round: this peer sends a value, its number and its text's checksum. Another value comes back, is checked,
-# and is sent again for a comparison of the bytes. Uses put_var and get_var.
+# In each round, this peer sends a value with a number and the checksum of its text. The other peer sends
+# another value back. This peer checks the value and sends it again, so that the other peer can compare the
+# bytes. Uses put_var and get_var.
 extends SceneTree
 
 const Describe := preload("res://describe.gd")

@@ -9,7 +9,7 @@ const MAX_WIDTH := 8
 const CHARACTERS := [
 	[0x20, 0x7e], [0x20, 0x7e], [0x01, 0x7f], [0x80, 0x7ff], [0x800, 0xd7ff], [0xe000, 0xfefe], [0x10000, 0x10ffff],
 ]
-# Names of whole words: the padding of others differs each time.
+# Names that fill whole 32-bit words, because the padding of other names differs each time.
 const NAMES := ["root", "Node", "Player01", "a b ", "水 ", "..\u00e9"]
 const KEYS := [TYPE_BOOL, TYPE_INT, TYPE_REAL, TYPE_STRING, TYPE_STRING, TYPE_VECTOR2, TYPE_COLOR, TYPE_NODE_PATH, TYPE_ARRAY]
 
@@ -109,11 +109,11 @@ func _path() -> NodePath:
 		path += NAMES[_generator.randi() % NAMES.size()] + "/"
 	for i in _generator.randi() % 3:
 		path += ":" + NAMES[_generator.randi() % NAMES.size()]
-	# A path that is only a slash is written with another flag than it is read with.
+	# The flag of a path that is only a slash changes between writing and reading.
 	return NodePath("" if path == "/" else path)
 
 
-# Plain numbers half of the time, otherwise special ones or any bits.
+# Plain numbers half of the time, otherwise special numbers or any bits.
 func _words(count: int) -> PoolByteArray:
 	match _generator.randi() % 4:
 		0:

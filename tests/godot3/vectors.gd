@@ -40,7 +40,7 @@ func _init() -> void:
 	values.release()
 	for object in _objects():
 		_print_row("objects", var2bytes(object[1], true), object[0])
-	# Not read again: Godot 3.6 frees it while it sets its script, and crashes.
+	# This object is not read again. Godot 3.6 frees it while setting its script, and crashes.
 	print("@@ row objects\t%s\twritten\t\t\tReference with a script" % var2bytes(_scripted(), true).hex_encode())
 	print("@@ end")
 	quit(0)

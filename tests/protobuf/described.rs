@@ -6,10 +6,10 @@ use variant_codec::{Array, Value, VariantType};
 
 use crate::process::{Field, Label, Messages};
 
-/// The absent fields that a value shows.
+/// The absent fields that a value contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
-    /// None.
+    /// No absent fields.
     Held,
     /// Fields without presence.
     Implicit,
@@ -117,7 +117,7 @@ pub fn decoded_list(messages: &Messages, field: &Field, items: &[Json], form: Fo
     }
 }
 
-/// The shown value of an absent field.
+/// The value of an absent field, if the form contains it.
 fn absent(field: &Field, form: Form) -> Option<Value> {
     let shown = match form.shown {
         Shown::Held => false,
@@ -151,7 +151,7 @@ pub fn entry(field: &Field) -> (&Field, &Field) {
     (key, value)
 }
 
-/// The sort key of a map's keys.
+/// The sort key of a map key.
 pub fn key_order(key: &Json) -> (i128, &str) {
     match key {
         Json::Bool(value) => (i128::from(*value), ""),

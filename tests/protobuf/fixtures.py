@@ -65,7 +65,7 @@ def in_gdscript(value):
         case bool():
             return "true" if value else "false"
         case int():
-            # Unsigned 64-bit numbers keep their bits as signed ones.
+            # Unsigned 64-bit numbers keep their bits as signed numbers.
             return str(value - 2**64 if value >= 2**63 else value)
         case float():
             return "inf" if value == math.inf else "inf_neg" if value == -math.inf else repr(value)

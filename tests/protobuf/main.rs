@@ -1,4 +1,4 @@
-//! Compares our protobuf with the official one: `cargo xtask soak protobuf`.
+//! Compares our protobuf with the official implementation: `cargo xtask soak protobuf`.
 //!
 //! Each implementation reads random messages of random schemas that the other wrote. Both also read valid but
 //! unusual encodings, and damaged bytes, which they must refuse or read as the same message.
@@ -26,7 +26,7 @@ use process::{About, Field, Hex, Label, Messages, Oracle, RandomSchema, Reading,
 const MESSAGES: usize = 10;
 /// The number of messages nested to the limit.
 const DEEP: usize = 2;
-/// Only the fields that are set.
+/// The form with only the fields that are set.
 const HELD: Form = Form { shown: Shown::Held, enum_names: false, string_name_keys: false };
 /// The default form of values.
 const DEFAULT: Form = Form { shown: Shown::Implicit, ..HELD };
@@ -101,10 +101,10 @@ fn main() -> Result<()> {
 
 /// The two official implementations in Python's package.
 struct Oracles {
-    /// The implementation in C, which is the usual one. It defines the meaning of bytes.
+    /// The implementation in C, which is the default. It defines the meaning of bytes.
     reader: Oracle,
-    /// The implementation in Python. It defines the bytes of messages, because the one in C writes map
-    /// entries in descending order and treats negative keys as large.
+    /// The implementation in Python. It defines the bytes of messages, because the implementation in C writes
+    /// map entries in descending order and treats negative keys as large numbers.
     writer: Oracle,
 }
 
@@ -128,7 +128,7 @@ impl Oracles {
         self.read(&inputs)
     }
 
-    /// Random bytes of another kind.
+    /// Random bytes of the kind `kind`.
     fn strange(&mut self, seed: u64, count: usize, kind: &str) -> Result<Vec<Row>> {
         let rows = self.reader.messages(seed, count, kind)?;
         self.rewrite(rows)
@@ -154,10 +154,11 @@ impl Oracles {
             if let Reading::Accepted { value, bytes, with_unknown, .. } = &mut row.reading {
                 let (known, all) = (written.next(), written.next());
                 match known.context("an answer is missing")?.reading {
-                    // The writer replaces unusual NaNs with the usual one.
+                    // The writer replaces unusual NaNs with the default NaN.
                     Reading::Accepted { value: again, .. } if again != *value => *bytes = None,
                     Reading::Accepted { bytes: again, .. } => *bytes = again,
-                    // The writer refuses messages nested to the reader's limit. These contain no maps.
+                    // The writer refuses messages nested to the reader's limit. The reader's bytes stay,
+                    // because these messages contain no maps.
                     _ => {}
                 }
                 *with_unknown = match all.context("an answer is missing")?.reading {
@@ -196,7 +197,7 @@ fn compare(oracles: &mut Oracles, text: Option<&str>, seed: u64, checks: &mut Ch
                 Reading::Accepted { value, complete: true, .. } if kind == "plain" => {
                     case.canonical(value, &mut rng);
                 }
-                // A map entry with unknown fields: only this implementation sets the whole entry aside.
+                // Only the implementation in C treats a map entry with unknown fields as an unknown field.
                 Reading::Accepted { unknown_entries: true, .. } => checks.leave_out("unknown fields in maps"),
                 Reading::Accepted { value, bytes, with_unknown, complete, .. } => {
                     case.accepted(value, bytes.as_ref(), with_unknown.as_ref(), *complete);
@@ -231,7 +232,7 @@ fn same_fields(seed: u64, schema: &Schema, messages: &Messages, checks: &mut Che
     Ok(())
 }
 
-/// The oracle reads our bytes.
+/// Checks that the oracle reads our bytes.
 fn written_by_us(
     oracles: &mut Oracles,
     seed: u64,
@@ -297,7 +298,7 @@ impl Case<'_> {
         self.compact(described, &spelled);
     }
 
-    /// The compact wire holds the same message and is never longer.
+    /// Checks that compact bytes hold the same message and are not longer.
     fn compact(&mut self, described: &Json, spelled: &Value) {
         let value = &self.expected(described, HELD);
         let options = EncodeOptions { wire: Wire::Compact };
@@ -320,7 +321,8 @@ impl Case<'_> {
                     7 | 14 | 21 | 28 | 35 | 42 | 49 | 56 | 63
                 )
             };
-            // A group has an end tag; a length often takes more bytes.
+            // A group ends with a tag. In the compact wire, it has a length instead, which may take more
+            // bytes.
             field.group || zigzag && described::list(value).iter().any(fills)
         };
         if described::holds(self.messages, &self.row.message, described, &grows) {
@@ -406,7 +408,7 @@ impl Case<'_> {
         described::decoded(self.messages, &self.row.message, described, form)
     }
 
-    /// Checks that our bytes for a value are these.
+    /// Checks that we write these bytes for a value.
     fn writes(&mut self, what: &'static str, value: &Value, expected: &Hex) {
         let found = self.message.encode(value, &EncodeOptions::default());
         let same = found.as_ref().is_ok_and(|found| *found == expected.0);
@@ -427,7 +429,7 @@ impl Case<'_> {
 /// The rule in docs/protobuf.md by which we refuse bytes that the oracle accepts.
 fn explained(error: &Error) -> Option<&'static str> {
     match error.kind() {
-        // The invalid text is replaced by a later one, so the oracle does not describe it.
+        // A later text replaces the invalid text, so the oracle does not describe the invalid text.
         ErrorKind::InvalidUtf8 => Some(NOT_UTF8),
         ErrorKind::Other(foreign) => match foreign.downcast_ref()? {
             variant_protobuf::Error::BadNumber { what: "field number", .. } => {
@@ -447,7 +449,7 @@ fn identical(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// The value without signalling NaNs, because Python's floats make those of 32 bits quiet.
+/// The value without signalling NaNs, because Python's floats make signalling NaNs of 32 bits quiet.
 fn quiet(value: Value) -> Value {
     match value {
         Value::Dictionary(mut dictionary) => {

@@ -21,7 +21,7 @@ def is_map(field: Field) -> bool:
 
 
 def random_int(rng: Random, low: int, high: int) -> int:
-    """A number in the range, often a short one or one at which a varint grows."""
+    """A number in the range, often a short number or a number at which a varint grows."""
     draw = rng.random()
     if draw < 0.3:
         return rng.choice([low, high, 0, 1, max(low, -1), low + 1, high - 1])
@@ -41,7 +41,7 @@ def random_scalar(rng: Random, field: Field) -> Any:
             return rng.choice(FLOATS)
         format, size = ("<d", 8) if kind == "double" else ("<f", 4)
         (value,) = struct.unpack(format, rng.randbytes(size))
-        # The implementation in Python keeps no other bits of a NaN.
+        # The implementation in Python does not keep the bits of a NaN.
         return math.nan if math.isnan(value) else value
     if kind == "string":
         return rng.choice(TEXTS) if rng.random() < 0.9 else "é" * rng.choice([64, 8191, 8192])
@@ -62,7 +62,7 @@ class Filler:
 
     def __init__(self, rng: Random):
         self.rng = rng
-        # Bounds the number of messages: they may be recursive, and each may contain several.
+        # Bounds the number of messages, because messages may be recursive and contain several messages.
         self.messages_left = rng.choice([10, 100, 300])
 
     def fill(self, message: Message, depth: int = 0) -> Message:

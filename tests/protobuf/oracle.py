@@ -1,13 +1,14 @@
-"""The official implementation of protobuf, for the tests. Each line in is a JSON question; each line out, the answer.
+"""The official implementation of protobuf, for the tests. Each line of input is a question in JSON, and each line of
+output is an answer.
 
     {"ask": "schema", "seed": 7}                             a random schema, compiled by the official compiler
-    {"ask": "schema", "text": TEXT}                          the same for this file
+    {"ask": "schema", "text": TEXT}                          the schema in this file, compiled as well
     {"ask": "messages", "seed": 7, "count": 20, "kind": K}   random messages of that schema
     {"ask": "read", "inputs": [[MESSAGE, HEX], ...]}         the reading of these bytes as messages of that schema
 
-A message is answered as its type, its bytes and their reading: the value (see `describe` in messages.py), its bytes,
-and its bytes with unknown fields. Otherwise, the reading is the error, or a mark for texts with invalid UTF-8, which
-proto2 allows.
+The answer for a message is its type, its bytes, and the reading of these bytes. The reading is the value (see `describe`
+in messages.py), the rewritten bytes, and the rewritten bytes with unknown fields. If reading fails, the reading is the
+error. For texts with invalid UTF-8, which proto2 allows, the reading is a mark.
 """
 
 import json
@@ -141,7 +142,7 @@ def is_foreign(field: Field, entry: bytes) -> bool:
     fields = field.message_type.fields_by_number
     records = read_records(entry)
     are_known = all(number in fields and wire == wire_type(fields[number]) for number, wire, _ in records)
-    # With two values, one would be known.
+    # If the entry had two values, one of them would be known.
     return are_known and sum(number == MAP_VALUE for number, _, _ in records) == 1
 
 

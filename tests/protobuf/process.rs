@@ -61,7 +61,7 @@ pub struct Field {
     /// The default value, as the oracle describes it.
     pub default: Json,
     pub message: Option<String>,
-    /// Names and numbers of the enum.
+    /// The names and numbers of the enum's values.
     #[serde(rename = "enum")]
     pub values: Option<Vec<(String, i64)>>,
     /// Whether the enum is closed.
@@ -87,7 +87,7 @@ pub enum Reading {
         value: Json,
         /// The rewritten value, if it is known.
         bytes: Option<Hex>,
-        /// The same with unknown fields, unless they include map entries.
+        /// The rewritten value with unknown fields, unless these include map entries.
         with_unknown: Option<Hex>,
         /// Whether unknown fields include map entries.
         unknown_entries: bool,
@@ -118,8 +118,8 @@ impl Reading {
 pub struct Hex(#[serde(with = "hex::serde")] pub Vec<u8>);
 
 impl Oracle {
-    /// Starts the oracle with the packages in `PYTHONPATH`. The implementation is `upb`, the usual one, or
-    /// `python`.
+    /// Starts the oracle with the packages in `PYTHONPATH`. The implementation is `upb`, which is the
+    /// default, or `python`.
     pub fn start(python: &Path, implementation: &str) -> Result<(Self, About)> {
         let complaints = tempfile::tempfile()?;
         let mut process = Command::new(python)
@@ -173,7 +173,7 @@ impl Oracle {
             bail!("the oracle has ended:\n{complaints}");
         }
         let mut reader = serde_json::Deserializer::from_str(&line);
-        // Messages nest as deeply as the oracle reads them.
+        // Only the oracle limits the nesting of messages.
         reader.disable_recursion_limit();
         T::deserialize(&mut reader).context("not what was asked")
     }

@@ -1,4 +1,4 @@
-//! Random messages, and the many values that stand for the same message.
+//! Random messages, and the many values that encode to the same message.
 
 use fastrand::Rng;
 use serde_json::{Value as Json, json};
@@ -18,7 +18,7 @@ pub fn message(rng: &mut Rng, messages: &Messages, name: &str) -> Json {
     Maker { rng, messages, messages_left }.message(name, 0)
 }
 
-/// Returns whether a message requires itself, directly or indirectly, so that none can be written.
+/// Returns whether a message requires itself, directly or indirectly, so that no such message can be written.
 pub fn is_endless(messages: &Messages, name: &str, around: &[&str]) -> bool {
     let around = [around, &[name]].concat();
     around[..around.len() - 1].contains(&name)
@@ -31,7 +31,7 @@ pub fn is_endless(messages: &Messages, name: &str, around: &[&str]) -> bool {
 struct Maker<'a> {
     rng: &'a mut Rng,
     messages: &'a Messages,
-    /// Bounds the number of messages: they may be recursive, and each may contain several.
+    /// Bounds the number of messages, because messages may be recursive and contain several messages.
     messages_left: i32,
 }
 
@@ -120,7 +120,8 @@ impl Maker<'_> {
     }
 }
 
-/// NaNs are quiet, because others do not survive a 64-bit float, and mostly the usual one.
+/// The bits of a random float. NaNs are quiet, because signalling NaNs do not survive a 64-bit float. Most
+/// NaNs are the default NaN.
 fn float_bits(rng: &mut Rng) -> u32 {
     match rng.u8(0..4) {
         0 => (rng.i16(..) as f32).to_bits(),
@@ -140,7 +141,7 @@ fn double_bits(rng: &mut Rng) -> u64 {
     }
 }
 
-/// A value that stands for this message: entries in random order, each in a random valid form.
+/// A value that encodes to this message: entries in random order, each in a random valid form.
 pub fn spelled(rng: &mut Rng, messages: &Messages, name: &str, described: &Json) -> Value {
     let mut entries = Vec::new();
     for field in &messages[name] {

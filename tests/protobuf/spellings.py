@@ -1,4 +1,4 @@
-"""Unusual bytes for a message: valid encodings that nobody writes, and invalid ones."""
+"""Unusual bytes for a message: valid encodings that no program writes, and invalid encodings."""
 
 from random import Random
 
@@ -9,7 +9,7 @@ from schemas import EXTENSION
 
 VARINT, I64, LEN, START, END, I32 = range(6)
 PACKED = {"double": I64, "fixed64": I64, "sfixed64": I64, "float": I32, "fixed32": I32, "sfixed32": I32}
-# The maximum bytes of the varint of a tag or length, which have 32 bits.
+# The maximum number of bytes in the varint of a tag or length, which have 32 bits.
 TAG = 5
 UNPACKABLE = ("string", "bytes", "message", "group")
 # A field's number, its wire type, and its payload: a number for varints, a group's records, or bytes.
@@ -108,7 +108,7 @@ class Speller:
             records += self.record(descriptor, record)
         if self.sometimes():
             rng.shuffle(records)
-        # Each implementation reads map entries with unknown fields differently.
+        # Implementations read map entries with unknown fields differently.
         while not descriptor.GetOptions().map_entry and self.sometimes():
             records.insert(rng.randint(0, len(records)), self.stranger(descriptor))
         return self.write(records)

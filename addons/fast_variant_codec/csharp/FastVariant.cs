@@ -23,13 +23,13 @@ public static class FastVariant
         }
 
         public bool IsOk => Error == 0;
-        /// <summary>The decoded value, or the encoded bytes. After an error in records, those before it.</summary>
+        /// <summary>The decoded value, or the encoded bytes. After an error in records, the records before it.</summary>
         public Variant Value => _result.Get("value");
         /// <summary>A code of FastVariantCodec.CodecError; 0 is OK.</summary>
         public long Error => _result.Get("error").AsInt64();
         /// <summary>The reason, for your log.</summary>
         public string Message => _result.Get("message").AsString();
-        /// <summary>The byte of the error, or -1.</summary>
+        /// <summary>The byte offset of the error, or -1.</summary>
         public long Offset => _result.Get("offset").AsInt64();
     }
 
@@ -48,7 +48,7 @@ public static class FastVariant
         public Result TryFetch(Variant path) => new Result(_view.Call("try_fetch", path).AsGodotObject());
         public bool Has(Variant path) => _view.Call("has", path).AsBool();
         public long SizeOf(Variant path) => _view.Call("size_of", path).AsInt64();
-        /// <summary>A field of all rows, as the array that fits the type.</summary>
+        /// <summary>A field of all rows: a packed array if there is one for the type, otherwise an Array.</summary>
         public Variant Column(Variant path, Variant key, Variant.Type type) =>
             _view.Call("column", path, key, (long)type);
     }
@@ -70,7 +70,7 @@ public static class FastVariant
     public static Result TryDecode(byte[] bytes, Resource limits = null) =>
         ResultOf(Call("try_decode", bytes, limits));
 
-    /// <summary>One buffer for each value, on all cores.</summary>
+    /// <summary>Encodes each value to a buffer of its own, on all cores.</summary>
     public static Array<byte[]> EncodeBatch(Godot.Collections.Array values, bool fullObjects = false) =>
         Call("encode_batch", values, fullObjects).AsGodotArray<byte[]>();
 
@@ -98,13 +98,13 @@ public static class FastVariant
     public static View OpenFile(string path, Resource limits = null) =>
         new View(Static(ViewClass, "open_file", path, limits).AsGodotObject());
 
-    /// <summary>The changes from one value to another, and what applies them.</summary>
+    /// <summary>A patch: the changes from one value to another. Patch applies it.</summary>
     public static byte[] Diff(Variant old, Variant now) => Call("diff", old, now).AsByteArray();
 
     public static Result Patch(Variant value, byte[] patch, Resource limits = null) =>
         ResultOf(Call("patch", value, patch, limits));
 
-    /// <summary>Any other method of FastVariantCodec, by its name.</summary>
+    /// <summary>Calls any other method of FastVariantCodec by its name.</summary>
     public static Variant Call(StringName method, params Variant[] arguments) => Static(Codec, method, arguments);
 
     private static Variant Static(StringName type, StringName method, params Variant[] arguments) =>

@@ -1,7 +1,7 @@
 @tool
 extends EditorInspectorPlugin
-## Shows FastVariantLimits with buttons for the presets, and the allowed types as check boxes. The engine would show one
-## large number, because its editor for flags has at most 32 of them.
+## Shows FastVariantLimits with buttons for the presets, and the allowed types as check boxes. The engine
+## would show one large number, because its editor for flags shows at most 32 flags.
 
 const AllowedTypesEditor := preload("allowed_types_editor.gd")
 const PresetBar := preload("preset_bar.gd")

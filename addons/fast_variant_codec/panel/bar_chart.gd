@@ -3,7 +3,7 @@ extends Control
 ## A bar chart of the times of the engine and of the codec, for encoding and decoding.
 
 const Benchmark := preload("benchmark.gd")
-## Shown before anything is measured.
+## The text shown before anything is measured.
 const EMPTY := "Run the built-in data, or drop a file here: a JSON document, or values written by FileAccess.store_var."
 
 var rows: Array[Benchmark.Row] = []
@@ -65,7 +65,7 @@ func _fit() -> void:
 	queue_redraw()
 
 
-## Whether the chart is too narrow for titles beside the bars. They are then above the bars.
+## Whether the chart is too narrow for titles beside the bars. The titles are then above the bars.
 func _is_narrow() -> bool:
 	return size.x < 5.5 * _width_of("100,000 numbers, one value")
 
@@ -74,7 +74,7 @@ func _row_height() -> float:
 	return (3.5 if _is_narrow() else 2.5) * _line
 
 
-## The start of a column: 0 has the titles, 1 and 2 have bars, 3 is the end.
+## The horizontal position of a column: 0 has the titles, 1 and 2 have the bars, 3 is the right edge.
 func _column(index: int) -> float:
 	var first := 0.0 if _is_narrow() else _width_of("100,000 numbers, one value") + _line
 	return 0.0 if index == 0 else first + (index - 1) * (size.x - first) / 2

@@ -10,7 +10,8 @@ signal finished(problem: String)
 const Workload := preload("workloads.gd").Workload
 
 const RUNS := 7
-## The minimum time in milliseconds. Short workloads are repeated until then, up to MOST_RUNS times.
+## The minimum time of a workload in milliseconds. Short workloads are repeated for this long, up to MOST_RUNS
+## times.
 const LEAST_MSEC := 300
 const MOST_RUNS := 100
 
@@ -23,7 +24,7 @@ class Row:
 	var bytes: int
 	## Whether the codec's bytes and values equal the engine's.
 	var is_identical := true
-	## The times, by "engine" and "codec".
+	## The times, under the keys "engine" and "codec".
 	var encode: Dictionary[String, float] = {}
 	var decode: Dictionary[String, float] = {}
 
@@ -74,7 +75,7 @@ func _finish(problem: String) -> void:
 	finished.emit(problem)
 
 
-## Returns null if it was cancelled.
+## Returns null if the benchmark was cancelled.
 func _measure(workload: Workload, values: Array, done: int, total: int) -> Row:
 	var row := Row.new()
 	row.title = workload.title

@@ -1,6 +1,6 @@
 @tool
 extends VBoxContainer
-## Compares the speed of the codec with that of the engine's own functions, in the background.
+## Compares the speed of the codec and of the engine's own functions, in the background.
 
 const BarChart := preload("bar_chart.gd")
 const Benchmark := preload("benchmark.gd")

@@ -58,7 +58,7 @@ func _init() -> void:
 	add_child(foot)
 
 
-## The engine, the addon, and the access path to engine memory.
+## One line about the engine, the addon, and the access path to engine memory.
 static func environment_in_words() -> String:
 	var report := FastVariantCodec.get_engine_report()
 	return "Godot %s, %s · FastVariantCodec %s · %s access: %s" % [

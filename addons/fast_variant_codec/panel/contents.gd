@@ -17,13 +17,13 @@ const KIND_HELP: PackedStringArray = [
 	"Fills up to a multiple of 4 bytes.",
 	"Bytes that were not decoded, or that follow the value.",
 ]
-## The number of characters after which the preview of a container is cut.
+## The number of characters after which the preview of a container is truncated.
 const PREVIEW := 60
-## The maximum number of values inspected at once. More are inspected on demand.
+## The maximum number of values inspected at once. Further values are inspected on demand.
 const MAX_NODES := 10_000
 ## The number of values inspected for the line of a record.
 const SHOWN_OF_RECORD := 8
-## The maximum number of errors, and of non-canonical encodings.
+## The maximum number of listed errors, and of listed non-canonical encodings.
 const MAX_PROBLEMS := 1000
 ## The size of the smallest file that does not fit into a PackedByteArray.
 const LARGEST := 1 << 31
@@ -50,14 +50,14 @@ class Problem:
 class Chunk:
 	extends RefCounted
 	var end: int
-	## The index of its first node, and the start of each node.
+	## The index of the chunk's first node, and the offset of each of its nodes.
 	var first: int
 	var starts := PackedInt64Array()
 	var piece_offsets := PackedInt64Array()
 	var piece_kinds := PackedByteArray()
 
 
-## Set from another thread to cancel reading, which then ends soon and leaves the contents incomplete.
+## Another thread sets this to cancel reading. The contents are then incomplete.
 var is_cancelled := false
 var bytes: PackedByteArray
 var has_records: bool
@@ -65,7 +65,7 @@ var has_records: bool
 ## added on demand: see node_of_record and load_more.
 var nodes: Array[Dictionary] = []
 var problems: Array[Problem] = []
-## The number of problems that `problems` omits, because they are beyond the maximum.
+## The number of errors, and of non-canonical encodings, beyond MAX_PROBLEMS, which `problems` omits.
 var errors_left_out := 0
 var notes_left_out := 0
 ## The offset of the length prefix of each record.
@@ -76,7 +76,7 @@ var record_count: int:
 
 var _errors: Array[Problem] = []
 var _notes: Array[Problem] = []
-## Sorted by start. A later chunk may lie inside an earlier one.
+## The chunks, sorted by their start. A later chunk may lie inside an earlier one.
 var _chunks: Array[Chunk] = []
 var _chunk_starts := PackedInt64Array()
 ## The end of the last complete record.
@@ -139,12 +139,13 @@ func end_of_record(record: int) -> int:
 	return record_starts[record + 1] if record + 1 < record_count else _records_end
 
 
-## Whether load_more can inspect the children that a node has left out. Not for objects: names precede their values.
+## Whether load_more can inspect the omitted children of a node. It cannot in an object, where a name precedes
+## each value.
 func can_load_more(index: int) -> bool:
 	return nodes[index].has("left_out") and nodes[index]["type"] != TYPE_OBJECT
 
 
-## Inspects more children of a node that has left out some.
+## Inspects more of the omitted children of a node.
 func load_more(index: int) -> void:
 	var node := nodes[index]
 	var start: int = node["left_out_offset"]
@@ -156,7 +157,7 @@ func load_more(index: int) -> void:
 	_add_outline(FastVariantCodec.inspect(head + bytes.slice(start, end), MAX_NODES), start - ARRAY_HEAD, start, end, index)
 
 
-## The start of a node; for a record, of its length prefix.
+## The offset of a node; for a record, the offset of its length prefix.
 func start_of(index: int) -> int:
 	return nodes[index]["offset"] - (FRAME if nodes[index]["role"] == "record" else 0)
 
@@ -165,7 +166,7 @@ func end_of(index: int) -> int:
 	return mini(nodes[index]["offset"] + nodes[index]["size"], bytes.size())
 
 
-## The children of the parent of a node; only the node itself if it has no parent.
+## A node and its siblings; only the node if it has no parent.
 func siblings_of(index: int) -> PackedInt32Array:
 	var parent: int = nodes[index]["parent"]
 	return PackedInt32Array([index]) if parent < 0 else nodes[parent]["children"]
@@ -177,7 +178,7 @@ func kind_of(byte: int) -> Kind:
 	return chunk.piece_kinds[piece] as Kind if piece >= 0 else Kind.UNREAD
 
 
-## The problem at a byte, an error rather than a note; null if there is none.
+## The problem at a byte, preferably an error; null if there is none.
 func problem_at(byte: int) -> Problem:
 	var found: Problem = null
 	for problem in problems:
@@ -195,7 +196,7 @@ func lines_of(siblings: PackedInt32Array) -> PackedInt32Array:
 	return lines
 
 
-## The node whose line also stands for this one: for a plain key, its value.
+## The node whose line shows this node: for a plain key, its value; otherwise the node itself.
 func line_of(index: int) -> int:
 	var node := nodes[index]
 	if node["role"] != "key" or not node["is_complete"] or node["children"] or node.has("left_out"):
@@ -269,13 +270,13 @@ func byte_in_words(byte: int) -> String:
 
 
 func _key_of(value: int) -> int:
-	# Not the index before the value: a container key has children between itself and its value.
+	# The key may not directly precede the value, because the children of a container key come between them.
 	var siblings := siblings_of(value)
 	return siblings[siblings.bsearch(value) - 1]
 
 
-## Whether the bytes look like records: they are not one complete value, and either the first record is one, or each of
-## several records ends where the next one starts.
+## Whether the bytes look like records: they are not one complete value, and either the first record is a
+## complete value, or each of several records ends where the next one starts.
 func _looks_framed() -> bool:
 	if bytes.size() < 2 * FRAME:
 		return false

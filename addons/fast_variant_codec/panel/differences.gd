@@ -16,7 +16,7 @@ const HEAD := 8
 class Difference:
 	extends RefCounted
 	var place: String
-	## The values; empty on the side that has none.
+	## The old and the new value; empty if there is none.
 	var old: String
 	var new: String
 	## The start and end of the bytes of each value; both are 0 if there is none.
@@ -86,7 +86,8 @@ static func preview_of(value: Variant) -> String:
 	return str(value).left(PREVIEW)
 
 
-## The bytes of one value; records become an Array of their values. `starts` receives the start of each record in it.
+## The contents as one encoded value: records become an Array of their values. `starts` receives the offset of
+## each record in the Array.
 static func _joined(contents: Contents, starts: PackedInt64Array) -> PackedByteArray:
 	if not contents.has_records:
 		return contents.bytes

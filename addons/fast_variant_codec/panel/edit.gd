@@ -4,7 +4,8 @@ extends RefCounted
 
 const Contents := preload("contents.gd")
 
-## Types that can be edited as text. Only the length prefix of their record depends on their size.
+## Types that can be edited as text. If the size of a value changes, only the length prefix of its record
+## changes with it.
 const TYPES: PackedInt32Array = [
 	TYPE_BOOL, TYPE_INT, TYPE_FLOAT, TYPE_STRING, TYPE_STRING_NAME, TYPE_NODE_PATH, TYPE_VECTOR2, TYPE_VECTOR2I, TYPE_RECT2,
 	TYPE_RECT2I, TYPE_VECTOR3, TYPE_VECTOR3I, TYPE_VECTOR4, TYPE_VECTOR4I, TYPE_PLANE, TYPE_QUATERNION, TYPE_AABB, TYPE_COLOR,
@@ -28,7 +29,7 @@ static func changed(contents: Contents, node: int, text: String) -> PackedByteAr
 	if typeof(value) == TYPE_INT and type == TYPE_FLOAT:
 		value = float(value)
 	if typeof(value) != type and type in [TYPE_STRING, TYPE_STRING_NAME, TYPE_NODE_PATH]:
-		# Text without quotes.
+		# Accepts text without quotes.
 		value = type_convert(text, type)
 	if typeof(value) != type:
 		return PackedByteArray()
@@ -48,10 +49,10 @@ static func write(path: String, old: Contents, bytes: PackedByteArray) -> String
 		return "%s has changed since it was opened. Open it again." % path
 	if old.has_records:
 		var records := FastVariantCodec.unpack_batch(bytes)
-		# Only if the codec writes exactly these bytes.
+		# Saves with the codec if it writes exactly these bytes.
 		if records.is_ok() and FastVariantCodec.pack_batch(records.value) == bytes:
 			return FastVariantCodec.try_save_batch(path, records.value).message
-	# The file that a link leads to, not the link.
+	# Replaces the file that a link leads to, not the link.
 	var folder := DirAccess.open(path.get_base_dir())
 	while folder and folder.is_link(path):
 		var target := folder.read_link(path)
@@ -65,11 +66,11 @@ static func write(path: String, old: Contents, bytes: PackedByteArray) -> String
 		return "Cannot write %s: %s" % [beside, error_string(FileAccess.get_open_error())]
 	file.store_buffer(bytes)
 	file.close()
-	# 0 on systems without them.
+	# The permissions are 0 on systems that have none.
 	var permissions := FileAccess.get_unix_permissions(path)
 	if permissions:
 		FileAccess.set_unix_permissions(beside, permissions)
-	# A full disk shows only when the file is closed, which returns no error.
+	# On a full disk, writing may fail only when the file is closed, and closing returns no error.
 	var error := ERR_FILE_CANT_WRITE
 	if FileAccess.get_file_as_bytes(beside) == bytes:
 		error = DirAccess.rename_absolute(beside, path)

@@ -15,7 +15,7 @@ const KIND_COLORS: Dictionary[Contents.Kind, StringName] = {
 	Contents.Kind.ELEMENT_TYPE: &"base_type_color", Contents.Kind.COUNT: &"number_color",
 	Contents.Kind.PADDING: &"comment_color", Contents.Kind.UNREAD: &"unread_color",
 }
-## The possible numbers of bytes per row. The view uses the first that fits.
+## The possible numbers of bytes per row. The view uses the first number that fits.
 const COLUMNS: PackedInt32Array = [16, 8]
 ## The number of bytes between wider gaps.
 const GROUP := 4
@@ -56,7 +56,7 @@ func show_contents(shown: Contents) -> void:
 	_layout()
 
 
-## Highlights bytes and scrolls to the caret, which moves to the first of them unless it is among them.
+## Highlights bytes and scrolls to the caret. A caret outside these bytes moves to the first of them.
 func select(start: int, end: int) -> void:
 	_selection_start = start
 	_selection_end = end
@@ -91,7 +91,7 @@ func color_of(kind: Contents.Kind) -> Color:
 	return _colors[KIND_COLORS[kind]]
 
 
-## Draws the line below bytes of a kind, from `from` over `width`.
+## Draws the line below bytes of a kind, starting at `from` and `width` long.
 static func draw_cue(canvas: CanvasItem, kind: Contents.Kind, from: Vector2, width: float, color: Color) -> void:
 	var scale := EditorInterface.get_editor_scale()
 	var to := from + Vector2(width, 0)
@@ -107,7 +107,7 @@ static func draw_cue(canvas: CanvasItem, kind: Contents.Kind, from: Vector2, wid
 			canvas.draw_dashed_line(from, to, color, scale, scale)
 
 
-## One of the script editor's colours, which match in every theme.
+## One of the script editor's colours, which suit every theme.
 static func text_editor_color(color_name: StringName) -> Color:
 	return EditorInterface.get_editor_settings().get_setting("text_editor/theme/highlighting/%s" % color_name)
 
@@ -286,7 +286,7 @@ func _draw_selection(first: int, end: int) -> void:
 
 func _draw_problems(first: int, end: int) -> void:
 	var scale := EditorInterface.get_editor_scale()
-	# Warnings first, so that the icon of an error in the same row covers theirs.
+	# Draws warnings first, so that the icon of an error covers the icon of a warning in the same row.
 	for is_error: bool in [false, true]:
 		var color := _colors[&"error_color" if is_error else &"warning_color"]
 		var icon := get_theme_icon(&"StatusError" if is_error else &"StatusWarning", &"EditorIcons")

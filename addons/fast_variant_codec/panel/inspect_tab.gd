@@ -1,7 +1,7 @@
 @tool
 extends VBoxContainer
-## Shows a tree of values beside the bytes; selecting in one highlights in the other. Or shows the differences between
-## two files, beside the bytes of both.
+## Shows a tree of values beside their bytes, or the differences between two files beside the bytes of both. A
+## selection on one side is highlighted on the other.
 
 const Contents := preload("contents.gd")
 const DifferenceTree := preload("difference_tree.gd")
@@ -55,7 +55,7 @@ var _edited := PackedByteArray()
 var _write := Button.new()
 ## Called with the path of the chosen file.
 var _on_chosen: Callable
-## The contents requested last.
+## The most recently requested contents.
 var _wanted: Contents
 ## The background tasks, by the contents that they fill. Includes cancelled ones.
 var _tasks: Dictionary[Contents, int] = {}
@@ -171,7 +171,8 @@ func find(text: String) -> void:
 	_on_byte_selected(at)
 
 
-## The next occurrence of bytes after an offset, or else from the start; −1 if none, or if other contents are shown.
+## The offset of the next occurrence of bytes after an offset, or else of the first one. −1 if there is none,
+## or if other contents are shown meanwhile.
 func _place_of(wanted: PackedByteArray, from: int) -> int:
 	var searched := contents
 	var digits := wanted.hex_encode()
@@ -256,7 +257,7 @@ func _make_toolbar() -> Control:
 	_find.placeholder_text = "Find"
 	_find.tooltip_text = "Press Enter to find a text, a record by its number, or a byte by its offset, such as 0x1f."
 	_find.custom_minimum_size.x = 160 * EditorInterface.get_editor_scale()
-	# So that Enter finds the next one.
+	# Enter then finds the next occurrence.
 	_find.keep_editing_on_text_submit = true
 	_find.text_submitted.connect(find)
 	bar.add_child(_find)
@@ -299,7 +300,7 @@ func _notification(what: int) -> void:
 		NOTIFICATION_RESIZED:
 			_divide()
 		NOTIFICATION_THEME_CHANGED:
-			# Deferred, because the bytes must take the new font first.
+			# Deferred, because the hex view must take the new font first.
 			_divide.call_deferred()
 			if contents:
 				_show()
@@ -369,7 +370,8 @@ func _drop_data(_at: Vector2, data: Variant) -> void:
 	open_file(data["files"][0])
 
 
-## Opens a file dropped from outside of the editor, which also copies it into the project, as always.
+## Opens a file dropped from outside the editor. The editor also copies the file into the project, as it
+## always does.
 func _on_files_dropped(files: PackedStringArray) -> void:
 	if is_visible_in_tree() and get_global_rect().has_point(get_global_mouse_position()) and files.size() == 1:
 		open_file(files[0])
@@ -489,8 +491,8 @@ func _on_edited() -> void:
 		_edit_dialog.hide()
 
 
-## Replaces the selected value by one in GDScript notation, and shows the difference. Returns why that is not possible, or
-## nothing.
+## Replaces the selected value with a value in GDScript notation, and shows the difference. Returns the reason
+## if that is impossible; otherwise, an empty text.
 func edit(text: String) -> String:
 	var node := tree.selected_node()
 	var bytes := Edit.changed(contents, node, text)

@@ -3,7 +3,7 @@ extends Tree
 ## A tree of the values in encoded bytes. Children are added when their line is unfolded. Many children are added in
 ## groups, because the engine's Tree is slow with thousands of lines.
 
-## Emitted when the user selects a value, or a line for values left out.
+## Emitted when the user selects a value, or a line for omitted values.
 signal range_selected(start: int, end: int)
 ## Emitted when the user copies the bytes of the selection.
 signal copy_wanted
@@ -12,11 +12,11 @@ const Contents := preload("contents.gd")
 
 enum Column { VALUE, PREVIEW, OFFSET, SIZE }
 
-## Up to this many values, all lines are unfolded.
+## The maximum number of values for which all lines are unfolded at first.
 const UNFOLDED := 60
 ## The number of lines in a group.
 const GROUP := 100
-## The maximum number of bytes that load_to inspects, all calls of load_more added up.
+## The maximum number of bytes that load_to inspects, in all its calls of load_more.
 const LOADED_BYTES := 256 << 20
 
 var contents: Contents
@@ -24,7 +24,7 @@ var contents: Contents
 var _items: Dictionary[int, TreeItem] = {}
 ## The nodes to add when a line is unfolded.
 var _folded: Dictionary[TreeItem, PackedInt32Array] = {}
-## Lines for children that were left out, with the node that holds them.
+## Lines for omitted children, with the node that contains these children.
 var _rests: Dictionary[TreeItem, int] = {}
 ## The lines of records that have not been inspected, and of groups of records.
 var _folded_records: Dictionary[TreeItem, Vector2i] = {}
@@ -79,8 +79,8 @@ func select_node(index: int) -> void:
 	_is_selecting = false
 
 
-## Inspects children that were left out, until the innermost value around a byte is known. Gives up after
-## LOADED_BYTES, so that the editor does not wait.
+## Inspects omitted children until the innermost value around a byte is known. Stops after LOADED_BYTES, so
+## that the editor stays responsive.
 func load_to(byte: int) -> void:
 	var index := contents.node_at(byte)
 	var budget := LOADED_BYTES
@@ -119,7 +119,7 @@ func _width_of(text: String) -> int:
 			+ margins + get_theme_constant(&"h_separation") + 6 * EditorInterface.get_editor_scale())
 
 
-## The line of a node. Adds it and its parents if they are missing.
+## The line of a node. Adds this line and the lines of its parents if they are missing.
 func _item_of(index: int) -> TreeItem:
 	# Not recursive, because values may be nested a thousand levels deep.
 	var missing := PackedInt32Array()
@@ -174,7 +174,7 @@ func _add_records(parent: TreeItem, records: Vector2i) -> void:
 		item.set_metadata(Column.PREVIEW, Vector2i(first, last))
 
 
-## Adds the line of a record, for which it inspects only the first values.
+## Adds the line of a record, and inspects only the first values of the record.
 func _add_record(parent: TreeItem, record: int) -> TreeItem:
 	var outline := contents.outline_of_record(record)
 	var found: Array[Dictionary] = outline["nodes"]
@@ -290,7 +290,7 @@ func _add_children(item: TreeItem, index: int) -> void:
 			_rests[rest] = index
 
 
-## Replaces the line for children left out by more lines.
+## Replaces the line for omitted children with the lines of more children.
 func _load_more(rest: TreeItem) -> void:
 	var index := _rests[rest]
 	contents.load_more(index)

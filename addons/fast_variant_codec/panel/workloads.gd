@@ -9,7 +9,7 @@ const WORDS: PackedStringArray = [
 ]
 
 
-## Named values, made on demand.
+## Named values that are made on demand.
 class Workload:
 	extends RefCounted
 	var title: String
@@ -61,7 +61,7 @@ static func _read(path: String) -> Variant:
 	return "%s contains neither records nor a single value: %s" % [path.get_file(), value.message]
 
 
-## The elements of all lists at the top of a document, or the document itself if there are none.
+## The elements of all lists at the top level of a document, or the document itself if there are none.
 static func _entries(document: Variant) -> Array:
 	var entries: Array = []
 	for list: Variant in (document.values() if document is Dictionary else [document]):

@@ -1,7 +1,7 @@
 ## The base of the activities of `soak.gd`: options, generator and counters.
 ##
-## Before each case, the driver seeds `generator` from the run's seed and the case's number, so that any case can be
-## repeated alone. An activity makes its state that outlives cases in `begin`.
+## Before each case, the driver seeds `generator` from the run's seed and the case's number, so that any case
+## can be repeated alone. An activity makes state that outlives a case in `begin`.
 extends RefCounted
 
 const Compare := preload("res://suites/compare.gd")
@@ -26,8 +26,8 @@ var case := 0
 var cases := 1
 ## Whether the driver compares objects and memory between cases.
 var watches_memory := false
-## Whether objects and engine memory must be exactly the same after any case. Otherwise the minimum counts, because jobs
-## keep objects for some frames.
+## Whether objects and engine memory must be exactly the same after each case. Otherwise the minimum counts,
+## because jobs keep objects for some frames.
 var leaves_nothing := true
 var passed := 0
 var failed := 0

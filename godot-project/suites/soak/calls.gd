@@ -17,9 +17,10 @@ class Subject:
 	var value: Variant
 	var bytes: PackedByteArray
 	var full_bytes: PackedByteArray
-	## Not always the type of `value`: an empty reference is read as Nil.
+	## The type of the decoded value, which may differ from the type of `value`: an empty reference is read as
+	## Nil.
 	var decoded_type: int
-	## Whether normal and strict methods accept it in both directions, so that nothing is printed.
+	## Whether normal and strict methods accept the value in both directions, so that nothing is printed.
 	var is_good: bool
 	## The same for full objects, if these make a difference.
 	var is_good_object: bool
@@ -170,7 +171,7 @@ func _call_broken_objects(subject: Subject) -> void:
 	var flipped := _flipped(subject.full_bytes)
 	for bytes: PackedByteArray in [cut, flipped]:
 		Oracle.release(FastVariantCodec.try_decode(bytes, _with_objects).value)
-		# If keys become equal, a value replaces another and its nodes become unreachable, as in the engine.
+		# If keys become equal, one value replaces another, whose Nodes become unreachable, as in the engine.
 		if subject.value is not Dictionary:
 			Oracle.release(FastVariantCodec.decode(bytes, true))
 	FastVariantCodec.decode(subject.full_bytes)
@@ -241,7 +242,7 @@ func _object_batch() -> void:
 	Engine.print_error_messages = true
 
 
-## One large value, alone and in a batch, intact and damaged.
+## Calls methods on one large value, alone and in a batch, intact and damaged.
 func _large_batch() -> void:
 	var value: Variant = _large[generator.randi() % _large.size()]
 	var bytes := FastVariantCodec.encode(value)

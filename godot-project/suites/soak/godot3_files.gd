@@ -9,7 +9,8 @@ extends "res://suites/soak/activity.gd"
 const Godot3 := preload("res://suites/godot3.gd")
 const Godot3Random := preload("res://suites/godot3_random.gd")
 
-## The texts of larger values take long, and those of deeper values need too much stack.
+## The maximum size of a value in bytes. Describing larger values takes long, and describing deeper values
+## needs too much stack.
 const MOST_BYTES := 5000
 
 var _values: Array = []
@@ -48,7 +49,7 @@ func _read() -> void:
 	check("encode_godot3_batch gives the same", FastVariantCodec.encode_godot3_batch(values) == again)
 
 
-## Converts Godot 3's save to one that the engine reads.
+## Converts Godot 3's save to a save that the engine reads.
 func _convert() -> void:
 	var converted := FastVariantCodec.convert_godot3_file(path("from3.dat"), path("converted3.dat"))
 	check("convert_godot3_file", converted.is_ok(), converted.message)

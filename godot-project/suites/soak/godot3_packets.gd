@@ -1,14 +1,15 @@
-## Exchanges packets with a Godot 3 on this machine.
+## Exchanges packets with a Godot 3 process on this machine.
 ##
-## A case: a value, its number and its text's checksum arrive and are checked, including the codec's bytes. Then an own
-## value goes out in the same way, and must come back byte for byte. The file `port` contains the port.
+## In each case, Godot 3 sends a value, its number and the checksum of its text. This process checks them, and
+## the codec's bytes. Then it sends a value of its own in the same way, and must receive the same bytes back.
+## The file `port` contains the port.
 extends "res://suites/soak/activity.gd"
 
 const Godot3 := preload("res://suites/godot3.gd")
 const Godot3Random := preload("res://suites/godot3_random.gd")
 
 const TIMEOUT_MSEC := 30000
-## The largest value that fits in a packet, in bytes.
+## The maximum size in bytes of a value that is sent in a packet.
 const MOST_BYTES := 30000
 
 var _peer := PacketPeerUDP.new()
@@ -18,7 +19,7 @@ var _random := Godot3Random.new(generator)
 func begin() -> bool:
 	_random.whole_words = true
 	_peer.bind(0, "127.0.0.1")
-	# Renames the file into place, so that nobody reads a partial one.
+	# Writes a temporary file and renames it, so that nobody reads a partial file.
 	FileAccess.open(path("port.new"), FileAccess.WRITE).store_string(str(_peer.get_local_port()))
 	DirAccess.rename_absolute(path("port.new"), path("port"))
 	return true

@@ -1,6 +1,6 @@
-## Jobs of every kind, whose arguments are changed, cleared, resized, overwritten and released right after the call and,
-## by another thread, during it. Each result must be the engine's for the bytes at the time of the call. Memory and
-## objects must not grow.
+## Jobs of every kind, whose arguments are changed, cleared, resized, overwritten and released right after the
+## call and, by another thread, during it. Each result must equal the engine's result for the bytes at the
+## time of the call. Memory and objects must not grow.
 ##
 ## The run ends with running jobs and unclaimed Nodes; the engine reports leaks.
 extends "res://suites/soak/activity.gd"
@@ -8,7 +8,7 @@ extends "res://suites/soak/activity.gd"
 const CountedNode := preload("res://suites/fixtures/counted_node.gd")
 const Suite := preload("res://suites/suite.gd")
 
-## The frames after which unwanted jobs are gone.
+## The number of frames after which unwanted jobs are gone.
 const FRAMES := 300
 ## The number of concurrent jobs.
 const AT_ONCE := 16
@@ -38,7 +38,7 @@ class Started:
 	extends RefCounted
 	var kind: String
 	var job: FastVariantJob
-	## The encoding of each value.
+	## The expected encoding of each value.
 	var expected: Array[PackedByteArray] = []
 	## The path, if the result is a file.
 	var path := ""
@@ -101,7 +101,8 @@ class Change:
 			4:
 				packed.append_array(packed)
 			5:
-				# In place: a completely different value, like the next packet in a receive buffer.
+				# Overwrites the bytes with a completely different value, like the next packet in a receive
+				# buffer.
 				packed.reverse()
 
 
@@ -169,7 +170,7 @@ var _large: Array[Item] = []
 var _nodes: Array[PackedByteArray] = []
 var _changer := Changer.new()
 var _folder := "user://jobs_%d" % OS.get_process_id()
-## References that are held until the end, whose jobs are then running or done.
+## References to jobs that are held until the end of the run. The jobs are then running or done.
 var _last: Array = []
 
 
@@ -289,7 +290,7 @@ func _encode(started: Started, _path: String) -> void:
 	var elements := values.duplicate()
 	var owned := elements.filter(func(value: Variant) -> bool: return PACKED.has(typeof(value)))
 	_change_now_or_later(owned + [values])
-	# Arrays, Dictionaries and objects are read in their turn, not before the next frame.
+	# The job reads Arrays, Dictionaries and objects when it reaches them, not before the next frame.
 	var choice := generator.randi()
 	for at in elements.size():
 		var value: Variant = elements[at]
@@ -341,7 +342,7 @@ func _end(started: Started) -> void:
 				return
 		1:
 			if started.path.is_empty():
-				# Released, done or not.
+				# Releases the job, whether it is done or not.
 				return
 			result = started.job.wait()
 		2, 3:

@@ -1,4 +1,5 @@
-## Saves and appends until it is killed. The next run checks the files; with `--count 0`, it only checks.
+## Saves and appends until the process is killed. The next run first checks the files; with `--count 0`, a run
+## only checks them.
 ##
 ## Prints "@@ found VERSION COUNT" and "@@ writing", or "@@ broken REASON".
 extends "res://suites/soak/activity.gd"
@@ -51,7 +52,7 @@ func _saved_version() -> int:
 	return version if read == _records(version) else _broken("the saved file is neither the old nor the new one")
 
 
-## The number of appended records; −1 if they are not the first ones, in order. A torn record is removed.
+## The number of appended records; −1 if they are not 0, 1, 2 and so on. A torn record is removed.
 func _appended_count() -> int:
 	if not FileAccess.file_exists(path("appended.dat")):
 		return 0

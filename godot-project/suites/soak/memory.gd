@@ -1,7 +1,7 @@
 ## Calls that run out of memory, in a limited address space (Linux).
 ##
-## However little memory is left, each call returns the correct result or OUT_OF_MEMORY, and the process survives. With
-## plenty of memory, it succeeds. A case is one kind of value.
+## However little memory is left, each call returns the correct result or OUT_OF_MEMORY, and the process
+## survives. With plenty of memory, every call succeeds. A case is one kind of value.
 extends "res://suites/soak/activity.gd"
 
 const Bag := preload("res://suites/fixtures/classes/hero.gd").Bag
@@ -64,7 +64,7 @@ func _all_values() -> Dictionary[String, Variant]:
 		dictionaries.append({"name": index, "list": [index]})
 		if index % 3 == 0:
 			rows.append({"name": text, "list": [index]})
-	# The first elements are the most different, because short runs use them.
+	# The first entries differ most, because short runs use only these.
 	return {
 		"large parts": [bytes, "a".repeat(LARGE), int32], "Dictionaries": dictionaries, "PackedStringArray": strings,
 		"String": "a".repeat(LARGE), "String, not ASCII": "ä".repeat(LARGE / 2), "PackedByteArray": bytes,
@@ -150,7 +150,7 @@ func _add_calls_of_objects(calls: Dictionary[String, Callable]) -> void:
 	})
 
 
-## Values that consist of many small ones.
+## Adds the calls that work on a value of many small values.
 func _add_calls_of_rows(calls: Dictionary[String, Callable], rows: Array, bytes: PackedByteArray) -> void:
 	var others := rows.map(func(row: Dictionary) -> Dictionary: return {"name": row["name"] + "b", "list": row["list"]})
 	var other_bytes := FastVariantCodec.encode(others)
@@ -178,7 +178,7 @@ func _of(result: FastVariantResult) -> Array:
 	return [result.error, result]
 
 
-## For methods without an error code, the value is the indication.
+## The error code and the value of a method that returns no code: an empty value means OUT_OF_MEMORY.
 func _of_value(value: Variant) -> Array:
 	return [FastVariantCodec.OK if value else FastVariantCodec.OUT_OF_MEMORY, value]
 
@@ -192,10 +192,11 @@ func _of_batch(values: Array, count: int) -> Array:
 ## Limits the address space to the present size plus `left` MiB; −1 removes the limit.
 func _limit_memory(left: int) -> void:
 	var limit := "unlimited"
-	# Starting prlimit takes memory, too. The C library returns blocks of this size to the system.
+	# Starting prlimit takes memory, so this block is freed before prlimit removes the limit. The C library
+	# returns blocks of this size to the system.
 	_spare.resize(64 * MIB if left >= 0 else 0)
 	if left >= 0:
-		# The file reports a length of 0.
+		# Reads a line, because the file reports a length of 0.
 		var pages := FileAccess.open("/proc/self/statm", FileAccess.READ).get_line().get_slice(" ", 0).to_int()
 		limit = str(pages * 4096 + left * MIB)
 	var process := str(OS.get_process_id())

@@ -1,8 +1,8 @@
-## Many Threads, WorkerThreadPool tasks and the main thread call every method at once. Each answer is compared with the
-## engine's, which one thread determined before.
+## Many Threads, WorkerThreadPool tasks and the main thread call every method at once. Each answer is compared
+## with the engine's answer, which one thread determined before.
 ##
-## The cases alternate between three phases: valid input without any output; valid and broken input with printing off;
-## and a few large values for all.
+## The cases alternate between three phases: valid input, which must print nothing; valid and broken input,
+## with printing off; and only large values, with few calls per caller.
 extends "res://suites/soak/activity.gd"
 
 const CALLERS := 8
@@ -25,16 +25,18 @@ class Item:
 	## Shared by all callers, which only read it.
 	var value: Variant
 	var is_value := true
-	## Empty if there is no encoding.
+	## The encoded value; empty if there is none.
 	var bytes: PackedByteArray
 	## The decoded value, encoded in full: equal bytes mean equal values.
 	var decoded: PackedByteArray
-	## Whether try_decode accepts the bytes, by limits. Accepted bytes must give the engine's value.
+	## Whether try_decode accepts the bytes, for each of the limits. Accepted bytes must give the engine's
+	## value.
 	var strict: Array[bool] = []
 	## The hashes of the results of inspect and describe on a single thread.
 	var outline: int
 	var text: int
-	## The full encoding, if it differs. Each caller has its own value for it, because its getters run.
+	## The encoding with full objects, if it differs. Each caller decodes its own value from it, because
+	## encoding runs the getters.
 	var full: PackedByteArray
 
 
@@ -139,7 +141,7 @@ class Caller:
 		var items := _several(false)
 		var which := _generator.randi() % _limits.size()
 		while _limits[which] and _limits[which].max_elements >= 0:
-			# These limits apply to all records together.
+			# Skips these limits, because they apply to all records together.
 			which = (which + 1) % _limits.size()
 		var good := 0
 		while good < items.size() and items[good].strict[which]:
@@ -362,7 +364,7 @@ func _large_items() -> Array[Item]:
 	return items
 
 
-## Values that nobody can encode, and bytes that the engine rejects, or whose value no encoder writes.
+## Values that cannot be encoded, and bytes that are damaged or that no encoder writes.
 func _broken_items() -> Array[Item]:
 	var items: Array[Item] = []
 	_loop.append(_loop)

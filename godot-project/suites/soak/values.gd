@@ -1,6 +1,6 @@
-## Random values and damaged bytes: engine and codec must accept the same and give the same results.
+## Random values and damaged bytes: engine and codec must accept the same inputs and give the same results.
 ##
-## The inputs that make the engine crash or hang (QUIRKS.md, section A) do not occur:
+## The inputs that make the engine crash or hang do not occur:
 ## - typed code never gets typed Dictionaries with values of another type (Q1);
 ## - objects are reference-counted, but no scripts, singletons or FontFile, and no getter changes (Q5, Q13);
 ## - StreamPeer, FileAccess and offsets outside of the bytes are not used (Q6, Q7, Q8);
@@ -8,7 +8,7 @@
 ## - object_suite.gd tests script-typed Dictionaries, which the engine decodes wrongly (Q2).
 extends "res://suites/soak/activity.gd"
 
-## Larger edge values are left out, because small ones find more.
+## The maximum size of an edge value in bytes. Small values find more bugs in the same time.
 const SAMPLE_BYTES := 2000
 ## The codec splits larger values into parts of this size.
 const PART_BYTES := 65536
@@ -96,7 +96,7 @@ func _view_problem(bytes: PackedByteArray) -> String:
 	var expected: Variant = Oracle.engine_decode(bytes)
 	var view := FastVariantView.open(bytes, FastVariantLimits.unlimited())
 	var steps: Array = expected.keys() if expected is Dictionary else range(expected.size()) if expected is Array else []
-	# Does not look up by key: the engine complains about hashing deeply nested keys.
+	# Does not look up by key, because the engine prints errors when it hashes deeply nested keys.
 	var values: Variant = expected.values() if expected is Dictionary else expected
 	for i in mini(steps.size(), 10):
 		var found := view.try_fetch([steps[i]])
@@ -170,7 +170,7 @@ func _try_buffers() -> String:
 	return _buffers_problem(buffers)
 
 
-## One value of many parts, often with some damage.
+## Tries one value of many parts, often with some damage.
 func _try_large() -> String:
 	var shape := generator.randi() % 4
 	_bytes.odd = 2000
@@ -230,7 +230,7 @@ func _all_limits_problem(bytes: PackedByteArray) -> String:
 	return problem
 
 
-## Checks that bytes at an offset are read as they are alone.
+## Checks that bytes at an offset are decoded as they are without the bytes before them.
 func _offset_problem(bytes: PackedByteArray, alone: FastVariantResult) -> String:
 	var start := generator.randi() % 8
 	var outcome := FastVariantCodec.try_decode(_mutations.random_bytes(start) + bytes, FastVariantLimits.unlimited(), start)
@@ -242,7 +242,7 @@ func _offset_problem(bytes: PackedByteArray, alone: FastVariantResult) -> String
 	return "another value behind %d bytes: %s" % [start, found] if found else ""
 
 
-## The limits of `preset`, with one or two of them close to what values of this size need.
+## A copy of `preset` with one or two limits close to the needs of a value of this size.
 func _changed(preset: FastVariantLimits, size: int) -> FastVariantLimits:
 	var limits: FastVariantLimits = preset.duplicate()
 	for i in generator.randi_range(1, 2):
@@ -264,8 +264,8 @@ func _changed(preset: FastVariantLimits, size: int) -> FastVariantLimits:
 	return limits
 
 
-## Checks that decoding within limits, by several threads if the value is large, gives the same as without limits.
-## `validate`, which one thread does in Rust alone, must agree.
+## Checks that decoding within limits, by several threads if the value is large, gives the same result as
+## without limits. `validate`, which runs on one thread and without the engine, must agree.
 func _limits_problem(bytes: PackedByteArray, limits: FastVariantLimits, most: FastVariantResult) -> String:
 	var outcome := FastVariantCodec.try_decode(bytes, limits)
 	var checked := FastVariantCodec.validate(bytes, limits)
@@ -281,7 +281,7 @@ func _limits_problem(bytes: PackedByteArray, limits: FastVariantLimits, most: Fa
 	return ""
 
 
-## Checks that a value is encoded as the engine does, and read back.
+## Checks that a value is encoded as the engine encodes it, and decoded again.
 func _value_problem(value: Variant) -> String:
 	var expected := Oracle.engine_encode(value)
 	_trying(expected)

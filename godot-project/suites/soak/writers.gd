@@ -1,7 +1,8 @@
 ## One of several processes that use the same file.
 ##
-## Roles: "append" and "save" write N times (`--number N`); "load" reads until the file "stop" exists. "check" and
-## "check_saved" check the final file. "locked" uses a file that process PID has locked, "full" one that cannot grow.
+## Roles: "append" and "save" write N times (`--number N`); "load" reads until the file "stop" exists. "check"
+## and "check_saved" check the final file. "locked" uses a file that process PID has locked, "full" a file
+## that cannot grow.
 extends "res://suites/soak/activity.gd"
 
 const TAIL := 50
@@ -21,13 +22,14 @@ func run_case() -> int:
 	return 1
 
 
-## Appends records one by one. If a saver runs, continues until it is done, and a number of times after.
+## Appends records one by one. If a saver runs, continues until the saver is done, and then appends N more
+## records.
 func _append() -> void:
 	_start()
 	var number := 0
 	var left: int = _number
 	while left > 0:
-		# Checked first, because a record appended before the last save does not survive it.
+		# Checked before appending, because the last save removes records that were appended before it.
 		if not options["until"] or FileAccess.file_exists(path(options["until"])):
 			left -= 1
 		var code := FastVariantCodec.append_batch(path("records.dat"), [_record(number)])
@@ -80,7 +82,7 @@ func _check() -> void:
 	print("@@ %d" % next.values().reduce(func(sum: int, count: int) -> int: return sum + count, 0))
 
 
-## After the last save, the records appended since follow without a gap, up to the last.
+## The file has the last save, followed by the records appended since, without a gap and up to the last one.
 func _check_saved() -> void:
 	var read := _read("records.dat")
 	_expect(read[0]["by"] == "saver" and read[0]["number"] == _number - 1, "this is not the last save")

@@ -10,6 +10,7 @@ use variant_codec::outline::Outline;
 use variant_codec::patch::{Difference, PathStep, differences};
 use variant_codec::{Limits, Result, VariantType, View};
 
+use crate::check::Checker;
 use crate::exact;
 use crate::failure::{Failure, Outcome};
 use crate::input::{self, Format, Input};
@@ -85,7 +86,7 @@ impl Comparison<'_, '_> {
             let name = format!("{} and {}", self.old.name_of(index), self.new.name_of(index));
             Failure::data(&name, &error)
         };
-        // Ask for one more than is printed, to know whether there are more.
+        // Ask for one more difference than is printed, to know whether more differences exist.
         let found = differences(old, new, self.left.saturating_add(1), &self.limits).map_err(failed)?;
         let is_equal =
             || Ok(exact::fingerprint(old, &self.limits)? == exact::fingerprint(new, &self.limits)?);
@@ -152,7 +153,7 @@ fn described(view: &View<'_>) -> Result<String> {
     encoded(view).map(|bytes| summary(&bytes))
 }
 
-/// The bytes of a value, with the header that elements of packed arrays and names of properties lack.
+/// The encoding of a value. Adds the header that elements of packed arrays and names of properties lack.
 ///
 /// # Errors
 /// Fails if the value is damaged.
@@ -170,7 +171,7 @@ fn summary(bytes: &[u8]) -> String {
     if node.preview.is_empty() { node.ty.to_string() } else { format!("{} {}", node.ty, node.preview) }
 }
 
-/// Summaries of two values that differ, which differ as well.
+/// Different summaries of two different values.
 fn summaries(old: &[u8], new: &[u8], limits: &Limits) -> Result<(String, String)> {
     let (short_old, short_new) = (summary(old), summary(new));
     if short_old != short_new {
@@ -178,7 +179,7 @@ fn summaries(old: &[u8], new: &[u8], limits: &Limits) -> Result<(String, String)
     }
     let json = |bytes: &[u8]| -> Result<String> {
         let mut text = Vec::new();
-        json::append(bytes, limits, Notation::Lossless, &mut text)?;
+        json::append(bytes, limits, &mut Checker::default(), Notation::Lossless, &mut text)?;
         Ok(String::from_utf8_lossy(&text).into_owned())
     };
     let (old, new) = (json(old)?, json(new)?);

@@ -5,7 +5,7 @@ use variant_codec::godot3::{Downgrade, Loss};
 use variant_codec::stream::{Decoder, Source as _};
 use variant_codec::{Error, Limits, Result, Strictness, VariantType, View, frames};
 
-use crate::exact;
+use crate::check::Checker;
 use crate::failure::{Failure, Outcome};
 use crate::input::{self, Input};
 use crate::output::{Output, Target};
@@ -19,7 +19,8 @@ pub enum To {
     Records,
 }
 
-/// Writes all values in the form `to`, by default the input's. Copies their bytes, except for Godot 3.
+/// Writes all values in the form `to`, by default the form of the input. Copies the bytes of the values,
+/// unless Godot 3's format is written.
 pub fn convert(
     input: &Input,
     to: Option<To>,
@@ -72,13 +73,15 @@ fn with_dialect(
 /// Calls `take` with each value of the file. Fails if strict decoding refuses one.
 fn each_checked(input: &Input, mut take: impl FnMut(&[u8]) -> Result<()>) -> Outcome<()> {
     let limits = input::limits();
+    let mut checker = Checker::default();
     input.each(0..u64::MAX, |index, offset, bytes| {
-        let taken = exact::check(bytes, &limits).and_then(|()| take(bytes));
+        let taken = checker.check(bytes, &limits).and_then(|()| take(bytes));
         taken.map_err(|error| Failure::data_at(&input.name_of(index), error, bytes, offset))
     })
 }
 
-/// The bytes of a file's single value, or of an untyped Array of its records. Strict decoding accepts them.
+/// The bytes of a file's single value, or of an untyped Array of its records. Strict decoding accepts the
+/// result.
 pub fn whole(input: &Input) -> Outcome<Vec<u8>> {
     const COUNT: usize = 4;
 
@@ -100,8 +103,8 @@ pub fn whole(input: &Input) -> Outcome<Vec<u8>> {
         Ok(())
     })?;
     whole.iter_mut().skip(COUNT).zip(count.to_le_bytes()).for_each(|(place, byte)| *place = byte);
-    // The Array adds a level of nesting, and the limit on bytes holds for all records together.
-    exact::check(&whole, &input::limits()).map_err(|error| {
+    // The Array adds a level of nesting, and the limit on bytes applies to all records together.
+    Checker::default().check(&whole, &input::limits()).map_err(|error| {
         Failure::Data(format!(
             "{}: its records do not fit in one Array: {}",
             input.name,
@@ -125,7 +128,7 @@ pub fn elements(value: &[u8], limits: &Limits, mut take: impl FnMut(&[u8]) -> Re
     Ok(())
 }
 
-/// Whether the header is that of an untyped Array.
+/// Whether the value has the header of an untyped Array.
 pub fn is_untyped_array(value: &[u8]) -> bool {
     value.first_chunk() == Some(&u32::from(VariantType::Array.id()).to_le_bytes())
 }

@@ -1,26 +1,18 @@
-//! Encodes and hashes values in the width of their components: 32 bits for most, 64 bits from an engine with
-//! double precision. An [`Encoder`] alone has one width for all values, as an engine does.
+//! Encodes and hashes each value in the width of its components: 64 bits if an engine with double precision
+//! wrote the value, otherwise 32 bits. An [`Encoder`] by itself uses one width for all values, as an engine
+//! does.
 
 use variant_codec::stream::{
     Decoder, ElementType, Encoder, Fingerprint, Lanes, NodePathParts, Precision, Sink, Source, Text,
 };
-use variant_codec::{EncodeOptions, Limits, Result, Strictness, Value, VariantType, quick_check};
+use variant_codec::{EncodeOptions, Limits, Result, Strictness, VariantType};
 
-/// Checks bytes as strictly as [`Value::decode`], usually without decoding.
+use crate::check::Checker;
+
+/// Encodes a value in the width of its components.
 ///
 /// # Errors
-/// As [`Value::decode`].
-pub fn check(bytes: &[u8], limits: &Limits) -> Result<()> {
-    if quick_check(bytes, limits) != Some(bytes.len()) {
-        Value::decode(bytes, limits)?;
-    }
-    Ok(())
-}
-
-/// Encodes a value and keeps the width of its components.
-///
-/// # Errors
-/// Those of the source and of an [`Encoder`].
+/// Fails if the source or the [`Encoder`] fails.
 pub fn encode(source: &mut impl Source) -> Result<Vec<u8>> {
     let mut exact = Exact::new(Encoder::new(Vec::new(), EncodeOptions::default()));
     source.write_into(&mut exact)?;
@@ -30,15 +22,15 @@ pub fn encode(source: &mut impl Source) -> Result<Vec<u8>> {
 /// The fingerprint of an encoded value, as computed by the engine that wrote it.
 ///
 /// # Errors
-/// As [`Value::decode`].
+/// Fails if [`Value::decode`] fails.
 pub fn fingerprint(bytes: &[u8], limits: &Limits) -> Result<u64> {
-    check(bytes, limits)?;
+    Checker::default().check(bytes, limits)?;
     let mut exact = Exact::new(Fingerprint::default());
     Decoder::new(bytes, Strictness::Strict, limits).decode_only(&mut exact)?;
     Ok(exact.sink.finish())
 }
 
-/// A sink whose width of components can be set.
+/// A sink with a settable component width.
 trait HasPrecision {
     fn set_precision(&mut self, precision: Precision);
 }
@@ -55,7 +47,7 @@ impl HasPrecision for Fingerprint {
     }
 }
 
-/// Sets the width of `sink` to that of each value before forwarding it.
+/// Forwards values to `sink`, after setting the component width of `sink` to the width of each value.
 pub struct Exact<S> {
     sink: S,
 }

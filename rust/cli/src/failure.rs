@@ -23,7 +23,7 @@ pub enum Failure {
     File(String),
     /// The filter of `query` has ended with `halt` and this exit code.
     Halted(u8),
-    /// The reader has closed standard output, as `head` and a pager do.
+    /// The reader has closed standard output, as `head` or a pager does.
     Closed,
 }
 
@@ -35,7 +35,7 @@ impl Failure {
         Self::Data(format!("{name}: {}", in_words(error.clone())))
     }
 
-    /// Like [`Failure::data`], with the bytes around the bad one. `bytes` starts at `start` in the file.
+    /// Like [`Failure::data`], with the bytes around the invalid byte. `bytes` starts at `start` in the file.
     pub fn data_at(name: &str, error: Error, bytes: &[u8], start: u64) -> Self {
         let excerpt = error.offset().map_or_else(String::new, |at| excerpt(bytes, at, start));
         let error = error.shifted(usize::try_from(start).unwrap_or(usize::MAX));
@@ -71,7 +71,7 @@ impl Failure {
     }
 }
 
-/// The error without names of the addon's options, which the commands lack.
+/// The error without names of the addon's options, because the commands do not have these options.
 pub fn in_words(error: Error) -> Error {
     match error.kind() {
         ErrorKind::LimitExceeded(limit, most) => {
@@ -87,7 +87,7 @@ pub fn in_words(error: Error) -> Error {
     }
 }
 
-/// The bytes around `at`, with a mark below that one. `bytes` starts at `offset` of the file.
+/// The bytes around `at`, with a mark below the byte at `at`. `bytes` starts at `offset` in the file.
 fn excerpt(bytes: &[u8], at: usize, offset: u64) -> String {
     const AROUND: usize = 8;
 

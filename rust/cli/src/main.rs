@@ -265,7 +265,8 @@ fn main() -> ExitCode {
     let no_thread = |error: &dyn Error| Failure::File(format!("cannot start threads: {error}"));
     let pool = rayon::ThreadPoolBuilder::new().stack_size(STACK).build_global();
     let done = pool.map_err(|error| no_thread(&error)).and_then(|()| {
-        // Not a thread of the pool, whose threads must not wait for each other.
+        // Run the command on a thread outside the pool, because the threads of the pool must not wait for
+        // each other.
         let thread = thread::Builder::new().stack_size(STACK).spawn(|| print(command));
         let ended = thread.map_err(|error| no_thread(&error))?.join();
         ended.unwrap_or_else(|panic| resume_unwind(panic))

@@ -30,7 +30,8 @@ impl Output {
         Self { to, is_coloured, is_terminal, pager: None }
     }
 
-    /// If standard output is a terminal, a pager: the program in GDVAR_PAGER or PAGER, or `less`.
+    /// A pager if standard output is a terminal: the program in GDVAR_PAGER or PAGER, or `less`. Otherwise,
+    /// standard output.
     pub fn paged() -> Self {
         let output = Self::stdout();
         let program = ["GDVAR_PAGER", "PAGER"].into_iter().find_map(|name| env::var(name).ok());
@@ -53,7 +54,7 @@ impl Output {
         }
     }
 
-    /// Any other writer, without colours.
+    /// An output to any other writer, without colours.
     pub fn new(to: impl Write + 'static) -> Self {
         Self { to: Box::new(to), is_coloured: false, is_terminal: false, pager: None }
     }
@@ -111,7 +112,7 @@ pub fn printable(text: &str) -> String {
 }
 
 /// Escapes characters on which a terminal acts. The escapes mean the same in JSON. Passes on characters below
-/// U+0020, because colours start with one.
+/// U+0020, because escape sequences for colours start with U+001B.
 struct ForTerminal<W> {
     to: W,
     /// The first bytes of an incomplete character.
@@ -204,7 +205,7 @@ impl Target {
     }
 }
 
-/// Writes a file atomically. Writes to standard output if there is no path or it is `-`.
+/// Writes a file atomically. Writes to standard output if `path` is `None` or `-`.
 pub fn write(path: Option<&Path>, contents: Vec<u8>, force: bool, out: &mut Output) -> Outcome<()> {
     let Some(path) = path.filter(|path| *path != Path::new("-")) else {
         if out.is_terminal {

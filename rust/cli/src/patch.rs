@@ -9,7 +9,7 @@ use crate::failure::{Failure, Outcome};
 use crate::input::{self, Format, Holds, Input};
 use crate::output::{self, Output, Target};
 
-/// Writes the patch from the old file to the new one. A file of records counts as an Array of them.
+/// Writes the patch from the old file to the new one. A file of records counts as one Array of the records.
 pub fn write(
     old: &Path,
     new: &Path,

@@ -10,6 +10,7 @@ use jaq_all::json::{Val, read};
 use jaq_all::load::FileReportsDisp;
 
 use crate::STACK;
+use crate::check::Checker;
 use crate::failure::{Failure, Outcome};
 use crate::input::{self, Input};
 use crate::json::{self, Notation};
@@ -59,7 +60,7 @@ pub fn query(input: &Input, filter: &str, options: &Options, out: &mut Output) -
     let filter = compiled(filter)?;
     // jaq's values cannot move between threads, so the reader sends JSON.
     thread::scope(|scope| {
-        /// Texts in the channel: enough to keep both threads busy.
+        /// The capacity of the channel, in texts: enough to keep both threads busy.
         const WAITING: usize = 4;
 
         let (sender, receiver) = mpsc::sync_channel(WAITING);
@@ -89,9 +90,9 @@ fn read_values(input: &Input, notation: Notation, sender: &SyncSender<Vec<u8>>) 
     const SENT_AT_ONCE: usize = 64 << 10;
 
     let limits = input::limits();
-    let mut text = Vec::new();
+    let (mut text, mut checker) = (Vec::new(), Checker::default());
     let read = input.each(0..u64::MAX, |index, offset, bytes| {
-        json::append(bytes, &limits, notation, &mut text)
+        json::append(bytes, &limits, &mut checker, notation, &mut text)
             .map_err(|error| Failure::data_at(&input.name_of(index), error, bytes, offset))?;
         text.push(b'\n');
         if text.len() < SENT_AT_ONCE {
@@ -129,7 +130,7 @@ fn print(filter: &Filter, options: &Options, values: Receiver<Vec<u8>>, out: &mu
             Err(end) => {
                 return Err(match end.get_halt() {
                     Ok(code) => Failure::Halted(code as u8),
-                    // Other ends do not leave a filter.
+                    // Only errors leave a filter. Other exceptions, such as `break`, end inside the filter.
                     Err(end) => end
                         .get_err()
                         .map_or(Failure::Closed, |error| Failure::Data(format!("the filter fails: {error}"))),

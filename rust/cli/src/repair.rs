@@ -12,9 +12,9 @@ use crate::failure::{Failure, Outcome};
 use crate::input::{self, Input};
 use crate::output::{self, Output};
 
-/// Bytes of a record's length.
+/// The size of a record's length prefix, in bytes.
 const FRAME: usize = frames::FRAME_BYTES;
-/// Bytes of a value without contents.
+/// The size of a value without contents, in bytes.
 const HEADER: usize = 4;
 
 /// Writes the whole records to another file, and prints which bytes are lost.
@@ -48,7 +48,7 @@ pub fn repair(input: &Input, to: &Path, force: bool, out: &mut Output) -> Outcom
     output::write(Some(to), batch, force, out)?;
     let report = report(&found, input.damage.as_deref(), to);
     if to == Path::new("-") {
-        // Standard output has the records.
+        // The records are on standard output, so the report goes to standard error.
         anstream::eprint!("{report}");
         return Ok(());
     }
@@ -83,7 +83,8 @@ pub fn search(bytes: &[u8]) -> Found {
 struct Search<'b> {
     bytes: &'b [u8],
     limits: Limits,
-    /// Bytes that may still be read: damage may look like records again and again.
+    /// The number of bytes that the search may still read. Damage that looks like records could be read again
+    /// and again.
     work: usize,
     /// The last linked record found. Damage before it may look like records.
     linked: Option<Linked>,
@@ -94,7 +95,8 @@ struct Search<'b> {
 struct Linked {
     /// The offset of its length prefix.
     start: usize,
-    /// Whether a single length leads to it. If not, a whole record found before it may overlap it.
+    /// Whether a single length leads to this record. If not, a whole record found before this one may overlap
+    /// it.
     is_next: bool,
 }
 
@@ -120,8 +122,9 @@ impl<'b> Search<'b> {
             let linked = self.next_linked(at);
             let end = linked.map_or(self.bytes.len(), |linked| linked.start);
             let most = linked.filter(|linked| linked.is_next).map_or(self.bytes.len(), |linked| linked.start);
-            // The value starts earlier if its length lacks bytes or a truncated record has consumed it. A
-            // framed record here rules that out: its length may look like a value.
+            // The value starts earlier if bytes of its length are missing, or if the previous record is
+            // truncated and has consumed the length. Do not search for such a value if a framed record starts
+            // here, because the record's length may look like a value.
             let is_framed = (at + 1..=at + FRAME).any(|start| self.is_start(start, most));
             let mut starts = (at..at + FRAME).rev().filter(|_| !is_framed);
             let unframed = starts.find_map(|start| self.value_at(start));
@@ -146,13 +149,14 @@ impl<'b> Search<'b> {
             self.charge(length);
             return Some(start..start + length);
         }
-        // Charges only the bytes up to the first bad one, since a damaged length may claim more.
+        // Charges only the bytes up to the first invalid byte, because a damaged length may claim more.
         let is_whole = self.value_end(record) == Some(length) && Value::decode(record, &self.limits).is_ok();
         is_whole.then_some(start..start + length)
     }
 
-    /// The value at `start`, without a length, if a whole record or the end follows. Rejects a mere header,
-    /// because four zeros are one, and numbers in which a whole record starts: a length may look like their header.
+    /// The value at `start`, without a length, if a whole record or the end of the file follows. Rejects a
+    /// header without contents, because four zeros are a valid header. Rejects numbers in which a whole
+    /// record starts, because the length of a record may look like the header of a number.
     fn value_at(&mut self, start: usize) -> Option<Range<usize>> {
         let bytes = self.bytes.get(start..).filter(|bytes| !bytes.is_empty() && self.work > 0)?;
         let end = start + self.value_end(bytes).filter(|length| *length > HEADER)?;
@@ -194,7 +198,7 @@ impl<'b> Search<'b> {
         None
     }
 
-    /// The first whole record to which lengths lead from the damaged one at `at`. Needs no other evidence.
+    /// The first whole record to which lengths lead from the damaged record at `at`. Needs no other evidence.
     fn next_linked(&mut self, at: usize) -> Option<Linked> {
         let known = self.linked.take().filter(|linked| linked.start > at);
         let found = self.follow(at);
@@ -210,8 +214,8 @@ impl<'b> Search<'b> {
         }
     }
 
-    /// Follows the lengths to a whole record, and also returns its end. Trusts the first length, and others
-    /// only if a header follows or they lead to the end.
+    /// Follows the lengths to a whole record, and also returns its end. Trusts the first length. Trusts a
+    /// later length only if a header follows it, or if the lengths lead to the end.
     fn follow(&mut self, mut at: usize) -> Option<(Linked, usize)> {
         let mut is_next = true;
         loop {

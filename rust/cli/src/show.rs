@@ -129,7 +129,7 @@ impl Tree<'_> {
     }
 }
 
-/// The label for a key: its preview, with the type unless it is text or an int.
+/// The label for a key: its preview, after its type unless the key is text or an int.
 fn key(node: &Node) -> String {
     match node.ty {
         VariantType::String | VariantType::StringName | VariantType::Int => format!("{}:", node.preview),

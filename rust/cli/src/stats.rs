@@ -7,7 +7,7 @@ use variant_codec::error::quoted;
 use variant_codec::stream::{Decoder, ElementType, Header, Sink, Text};
 use variant_codec::{Result, Strictness, VariantType};
 
-use crate::exact;
+use crate::check::Checker;
 use crate::failure::{Failure, Outcome};
 use crate::input::{self, Input};
 use crate::output::Output;
@@ -27,19 +27,20 @@ impl Sum {
     }
 }
 
-/// Prints the paths and types that take most bytes. The elements of an Array share one path. Entries whose
-/// keys are not text share one path for each type of key.
+/// Prints the paths and types that take the most bytes. The elements of an Array share one path. Entries
+/// whose keys are not text share one path for each type of key.
 pub fn stats(input: &Input, most: usize, out: &mut Output) -> Outcome<()> {
     let mut tally = Tally::new(if input.has_records { "[]" } else { "" });
     let mut total = 0_u64;
     let mut damaged = None;
+    let mut checker = Checker::default();
     let limits = input::limits();
     input.each(0..u64::MAX, |index, offset, bytes| {
         total += bytes.len() as u64;
         tally.start();
         let read = Decoder::new(bytes, Strictness::Strict, &limits).decode_only(&mut tally);
-        // The decoder accepts repeated keys, for example.
-        let read = read.and_then(|_| exact::check(bytes, &limits));
+        // Also refuse values that the decoder accepts, such as Dictionaries that repeat a key.
+        let read = read.and_then(|_| checker.check(bytes, &limits));
         if let (None, Err(error)) = (&damaged, read) {
             damaged = Some(Failure::data_at(&input.name_of(index), error, bytes, offset));
         }
@@ -62,7 +63,7 @@ pub fn stats(input: &Input, most: usize, out: &mut Output) -> Outcome<()> {
 fn label(text: &str) -> String {
     let quoted = quoted(text);
     let is_name = !text.is_empty() && text.chars().all(|char| char.is_alphanumeric() || char == '_');
-    // `quoted` cuts a long text and adds an ellipsis after the quote.
+    // `quoted` truncates a long text and adds an ellipsis after the quote.
     if is_name && quoted.ends_with('"') { text.to_owned() } else { quoted }
 }
 
@@ -90,7 +91,7 @@ fn table(
     }
 }
 
-/// The index of the path of the values themselves.
+/// The index of the root path: the path of each record, or of the single value.
 const ROOT: usize = 0;
 
 /// A node in the tree of paths: its parent, last step and children.
@@ -111,7 +112,7 @@ enum Step {
     Element,
     /// An entry whose key is of this type.
     Key(VariantType),
-    /// An entry or property whose key is the last text.
+    /// An entry or property whose key or name is [`Tally::text`].
     Text,
 }
 
@@ -138,7 +139,7 @@ struct Tally {
     /// The step of the last key, and the bytes of that key.
     key: Step,
     key_bytes: usize,
-    /// The last text of a key or name of a property, and whether the current key is text.
+    /// The last text key or property name, and whether the current key is text.
     text: String,
     is_text: bool,
 }
@@ -162,7 +163,7 @@ impl Tally {
         (self.next, self.key_bytes, self.is_text) = (Some(ROOT), 0, false);
     }
 
-    /// Sets the path of the next value: this step from the innermost open value.
+    /// Sets the path of the next value to the path of the innermost open value, plus this step.
     fn step(&mut self, step: Step) {
         self.next = self.open.last().and_then(|open| open.path).and_then(|parent| {
             let new = self.paths.len();

@@ -10,13 +10,13 @@ use crate::input::{self, Input};
 use crate::json::{Notation, write};
 use crate::output::Output;
 
-/// Longer paths are cut, so that many values do not each repeat a long key.
+/// The length in bytes from which a path is truncated, so that many values do not each repeat a long key.
 const LONGEST_PATH: usize = 1024;
-/// The bytes of a cut path before its hash.
+/// The number of bytes that a truncated path keeps before its hash.
 const START: usize = 256;
 
-/// Prints each value after its path. Also prints damage or another format as a line, because git needs text
-/// in any case. `name` is the name of the file.
+/// Prints each value after its path. Reports damage or an unknown format as a line of the output, because git
+/// needs text in any case. `name` is the name of the file.
 pub fn textconv(name: &str, input: Outcome<Input>, out: &mut Output) -> Outcome<()> {
     let out = out.bytes();
     let written = input.and_then(|input| lines(&input, out));
@@ -87,7 +87,7 @@ impl Lines<'_> {
         }
     }
 
-    /// Prints the value after this step.
+    /// Prints the value with this step appended to the path.
     fn at(&mut self, step: &str, value: &Value) -> io::Result<()> {
         let before = self.path.len();
         if before + step.len() > LONGEST_PATH {

@@ -64,7 +64,7 @@ fn output_that_cannot_be_written_is_reported() {
         &["diff", "many.dat", "empty.dat"],
     ];
     for command in commands {
-        // A closed output, as by `head`, is not an error; `diff` still reports a difference.
+        // Output that a reader such as `head` has closed is not an error. `diff` still reports a difference.
         let expected = if command.first() == Some(&"diff") { 1 } else { 0 };
         let mut closed = gdvar(command, folder).stdout(Stdio::piped()).spawn().expect("gdvar runs");
         drop(closed.stdout.take());

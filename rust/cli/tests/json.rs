@@ -26,7 +26,7 @@ fn records_come_back_from_lists_and_lines() {
             &["json", "save.dat"],
             &["json", "save.dat", "--lines"],
             &["query", "save.dat", "--compact-output", "."],
-            // Arrays in other layouts than that of `json`.
+            // Arrays in layouts that differ from the output of `json`.
             &["query", "save.dat", "--slurp", "."],
             &["query", "save.dat", "--slurp", "--compact-output", "."],
         ];
@@ -72,7 +72,7 @@ fn nothing_is_written_that_check_refuses() {
     folder.encoded(r#"{"Vector2":{"f64":[1e39,0]}}"#);
 }
 
-/// Nested Dictionary keys: escaping at each level would double the size each time.
+/// Escaping nested Dictionary keys at each level would double the size at each level.
 #[test]
 fn keys_in_keys_take_linear_space() {
     let folder = Folder::new();

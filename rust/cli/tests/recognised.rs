@@ -5,7 +5,8 @@ mod support;
 use support::{Folder, batch, encoded};
 use variant_codec::{Reals, Value};
 
-/// A single value is recognised unless its bytes are also valid records, or it has the size of a record and a truncated one.
+/// A single value is recognised, unless its bytes are also valid records or look like a record and a
+/// truncated record.
 #[test]
 fn one_value_is_no_record() {
     let folder = Folder::new();
@@ -38,7 +39,7 @@ fn one_value_is_no_record() {
         ambiguous.push(value);
     }
     assert!(ambiguous.len() <= 6, "{ambiguous:02x?}");
-    // It has the size of a record that holds 0.0 and of a truncated one, so the user says what it is.
+    // The bytes look like a record that holds 0.0 and a truncated record, so the user must name the form.
     let value = encoded(Value::Rect2i([3, 0, 3, 4]));
     folder.write("value.dat", &value);
     assert_eq!(folder.gdvar(&["check", "value.dat"]).code, Some(1));

@@ -70,7 +70,7 @@ fn what_is_whole_is_kept() {
             framed.push(start..batch.len());
         }
         let (gone, put) = damage(&mut batch, &mut random);
-        // A record that lacks bytes consumes as many of the next one, and may be valid again.
+        // A record that lacks bytes consumes as many bytes of the next record, and may then be valid.
         let missing = gone.len().saturating_sub(put);
         let taken = framed.iter().find(|place| place.end > gone.start).map_or(0, |place| place.end + missing);
         fs::write(&damaged, &batch).expect("written");
@@ -129,7 +129,7 @@ fn intact_lengths_lead_to_whole_records() {
         }
         let mut bytes = batch(&damaged);
         if random.bool() {
-            // A torn tail.
+            // A truncated record at the end.
             bytes.extend(&batch(&[encoded("the last record")])[..17]);
         }
         let (found, _) = repaired(&bytes);
@@ -142,7 +142,7 @@ fn intact_lengths_lead_to_whole_records() {
 
 #[test]
 fn damage_that_looks_like_records_hides_none() {
-    // Each int looks like the length of a record that covers most of the rest.
+    // Each int looks like the length of a record that covers most of the remaining bytes.
     for (ints, records) in [(600, 20), (600, 200), (300, 1000)] {
         let mut bytes = batch(&[encoded(Value::from_iter(vec![1400; ints]))]);
         bytes.drain(40..44);
@@ -183,7 +183,7 @@ fn nothing_is_written_of_nothing() {
     assert!(!folder.path("repaired.dat").exists());
 }
 
-/// The length of an int's record is also the header of a Rect2i, and a damaged length that of a Color.
+/// The length of an int's record is also the header of a Rect2i. A damaged length is the header of a Color.
 #[test]
 fn numbers_do_not_swallow_records() {
     let ints: Vec<Vec<u8>> = (100..108).map(encoded).collect();

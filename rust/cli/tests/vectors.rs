@@ -1,4 +1,4 @@
-//! Values that the engine has written and read, through the command.
+//! `gdvar` on values that the engine has written and read.
 
 use std::fs;
 use std::path::Path;

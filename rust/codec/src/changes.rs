@@ -25,7 +25,8 @@ pub enum Loss {
     /// A loss is an error.
     #[default]
     Refused,
-    /// The nearest equivalent replaces what the other version cannot hold, and a [`Change`] counts it.
+    /// A loss is accepted: the nearest equivalent replaces a value that the other version cannot hold, and a
+    /// [`Change`] counts it.
     Accepted,
 }
 

@@ -1,6 +1,7 @@
 //! A fast check that accepts most valid values without decoding them.
 
 use std::hash::{BuildHasher as _, RandomState};
+use std::ops::Range;
 
 use hashbrown::HashTable;
 
@@ -19,8 +20,8 @@ use crate::wire::{Cursor, Declared, Header, Padded};
 /// Returns the end of the value at the start of `bytes` if strict reading within `limits` certainly accepts
 /// it and no Dictionary repeats a key. `None` leaves the question open: decode the value to find out.
 ///
-/// Several times as fast as decoding: it writes nothing, and compares keys that recur from one Dictionary to
-/// the next as bytes.
+/// It is several times as fast as decoding: it builds no value, and compares keys that recur from one
+/// Dictionary to the next byte by byte.
 ///
 /// ```
 /// use variant_codec::{Limits, Value, quick_check};
@@ -32,12 +33,27 @@ use crate::wire::{Cursor, Declared, Header, Padded};
 /// # Ok::<(), variant_codec::Error>(())
 /// ```
 pub fn quick_check(bytes: &[u8], limits: &Limits) -> Option<usize> {
-    check_quickly(bytes, limits, None).map(|(end, _)| end)
+    check_quickly(bytes, limits, &mut Rows::default(), None).map(|(end, _)| end)
+}
+
+/// [`quick_check`] for many values. It remembers keys from one value to the next, and so is faster if small
+/// values have the same keys.
+#[derive(Default)]
+pub struct QuickCheck {
+    rows: Rows,
+}
+
+impl QuickCheck {
+    /// As [`quick_check`].
+    pub fn check(&mut self, bytes: &[u8], limits: &Limits) -> Option<usize> {
+        self.rows.start();
+        check_quickly(bytes, limits, &mut self.rows, None).map(|(end, _)| end)
+    }
 }
 
 /// Checks bytes as strictly as [`Value::decode`], with the same errors, and returns the ends of containers.
 pub(crate) fn check(bytes: &[u8], limits: &Limits) -> Result<Ends> {
-    if let Some((_, ends)) = check_quickly(bytes, limits, Some(Ends::default())) {
+    if let Some((_, ends)) = check_quickly(bytes, limits, &mut Rows::default(), Some(Ends::default())) {
         return Ok(ends.unwrap_or_default().sorted());
     }
     drop(Value::decode(bytes, limits)?);
@@ -47,7 +63,12 @@ pub(crate) fn check(bytes: &[u8], limits: &Limits) -> Result<Ends> {
 }
 
 /// The end of the value and, if `ends` is given, of its containers; `None` leaves validity open.
-fn check_quickly(bytes: &[u8], limits: &Limits, ends: Option<Ends>) -> Option<(usize, Option<Ends>)> {
+fn check_quickly(
+    bytes: &[u8],
+    limits: &Limits,
+    rows: &mut Rows,
+    ends: Option<Ends>,
+) -> Option<(usize, Option<Ends>)> {
     if bytes.len() > limits.max_bytes
         || limits.allowed_types & ALL_TYPES != ALL_TYPES
         || !limits.admit_all_of(bytes.len())
@@ -59,7 +80,7 @@ fn check_quickly(bytes: &[u8], limits: &Limits, ends: Option<Ends>) -> Option<(u
         depth: 0,
         max_depth: limits.max_depth.min(format::MAX_DEPTH),
         limits,
-        rows: Rows::default(),
+        rows,
         ends,
     };
     checker.value(ANY)?;
@@ -70,13 +91,13 @@ fn check_quickly(bytes: &[u8], limits: &Limits, ends: Option<Ends>) -> Option<(u
 /// The `declared` type of an untyped container's elements.
 const ANY: u8 = 0;
 
-/// Each step returns `None` if something may be wrong or is too rare to check here.
+/// The state of a check. Each method returns `None` if something may be wrong or is too rare to check here.
 struct Checker<'a> {
     cursor: Cursor<'a>,
     depth: u32,
     max_depth: u32,
     limits: &'a Limits,
-    rows: Rows,
+    rows: &'a mut Rows,
     ends: Option<Ends>,
 }
 
@@ -170,13 +191,13 @@ impl Checker<'_> {
             if followed == index
                 && let Some(row) = row
                 && let Some(known) = self.rows.keys.get(row + index)
-                && self.cursor.passes(known.bytes(self.cursor.bytes())?)
+                && self.cursor.passes(self.rows.learned.get(known.range())?)
             {
                 followed += 1;
             } else {
                 let at = self.cursor.position();
                 self.key(key)?;
-                self.rows.open(KeyPosition::of(at, self.cursor.position())?, count - index)?;
+                self.rows.open(KeyPosition::of(at, self.cursor.position(), false)?, count - index)?;
             }
             self.value(value)?;
         }
@@ -185,9 +206,9 @@ impl Checker<'_> {
                 self.rows.open_followed(base, row, followed)?;
             }
             self.rows.check_distinct(self.cursor.bytes(), base)?;
-            // The outermost Dictionary has no sibling with the same keys.
-            if self.depth > 1 {
-                self.rows.learn(slot, base);
+            // The outermost Dictionary has no sibling with the same keys, unless more values follow.
+            if self.depth > 1 || self.rows.is_kept {
+                self.rows.learn(self.cursor.bytes(), slot, base);
             }
             self.rows.open.truncate(base);
         }
@@ -195,7 +216,7 @@ impl Checker<'_> {
         Some(())
     }
 
-    /// Checks a key of a type that compares by its payload bytes; `None` for other types.
+    /// Checks a key whose payload bytes decide whether it equals another key; `None` for keys of other types.
     #[inline(always)]
     fn key(&mut self, declared: u8) -> Option<()> {
         use VariantType as T;
@@ -260,7 +281,7 @@ fn is_plain(text: &[u8]) -> bool {
         odd |= word | word.wrapping_sub(ONE);
     }
     let last = match (text.last_chunk::<8>(), rest.first_chunk::<4>(), rest.last_chunk::<4>()) {
-        // Overlaps the words before it.
+        // This word overlaps the words before it.
         (Some(last), ..) => u64::from_ne_bytes(*last),
         (_, Some(first), Some(last)) => {
             u64::from(u32::from_ne_bytes(*first)) << 32 | u64::from(u32::from_ne_bytes(*last))
@@ -279,40 +300,39 @@ fn check_text(text: &[u8]) -> Option<()> {
     is_good.then_some(())
 }
 
-/// The byte range of a key, header included.
-#[derive(Clone, Copy, Default)]
+/// The byte range of a key, header included, in the checked bytes or in [`Rows::learned`].
+#[derive(Clone, Copy)]
 struct KeyPosition {
     start: u32,
     end: u32,
+    is_learned: bool,
 }
 
 impl KeyPosition {
     #[inline(always)]
-    fn of(start: usize, end: usize) -> Option<Self> {
-        Some(Self { start: u32::try_from(start).ok()?, end: u32::try_from(end).ok()? })
+    fn of(start: usize, end: usize, is_learned: bool) -> Option<Self> {
+        Some(Self { start: u32::try_from(start).ok()?, end: u32::try_from(end).ok()?, is_learned })
     }
 
     #[inline(always)]
-    fn bytes(self, bytes: &[u8]) -> Option<&[u8]> {
-        bytes.get(self.start as usize..self.end as usize)
-    }
-
-    /// The key without its header: a String and a StringName with the same text are one key.
-    #[inline(always)]
-    fn content(self, bytes: &[u8]) -> &[u8] {
-        bytes.get(self.start as usize + 4..self.end as usize).unwrap_or_default()
+    fn range(self) -> Range<usize> {
+        self.start as usize..self.end as usize
     }
 }
 
 /// A cache of key lists, since many Dictionaries have the same keys.
 #[derive(Default)]
 struct Rows {
-    /// The rows, one after the other: keys of Dictionaries that have been found to be distinct.
+    /// All rows, one after the other. A row is the keys of one Dictionary, which are known to be distinct.
     keys: Vec<KeyPosition>,
-    /// The start of each slot's row in `keys`, and its length.
+    /// The bytes of the keys in `keys`.
+    learned: Vec<u8>,
+    /// The start in `keys` and the length of each slot's row.
     known: Vec<(u32, u32)>,
     /// Keys of the Dictionaries that are being checked.
     open: Vec<KeyPosition>,
+    /// Whether more values follow.
+    is_kept: bool,
 }
 
 impl Rows {
@@ -321,7 +341,9 @@ impl Rows {
     /// Maximum number of keys in a row; `ROOM` is the maximum in all rows.
     const MOST: usize = 64;
     const ROOM: usize = 4096;
-    /// Up to this many keys are compared in pairs; more are hashed.
+    /// Maximum number of bytes in all rows.
+    const BYTES: usize = 64 << 10;
+    /// Maximum number of keys that are compared in pairs; more are hashed.
     const FEW: usize = 12;
 
     /// The slot for a Dictionary of `count` entries that start with `bytes`.
@@ -330,7 +352,7 @@ impl Rows {
         let start =
             bytes.get(4..).and_then(|bytes| bytes.first_chunk()).map_or(0, |word| u64::from_ne_bytes(*word));
         let mixed = (start ^ (count as u64) << 48).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        (mixed >> 32) as usize % Self::SLOTS
+        (mixed >> (u64::BITS - Self::SLOTS.ilog2())) as usize
     }
 
     /// The start of the slot's row in `keys`, if it has `count` keys.
@@ -340,7 +362,7 @@ impl Rows {
         (found as usize == count).then_some(start as usize)
     }
 
-    /// Adds a key, the first of `count` that may follow.
+    /// Adds a key, and reserves memory for `count` keys including this one.
     #[inline(always)]
     fn open(&mut self, key: KeyPosition, count: usize) -> Option<()> {
         self.open.try_reserve(count).ok()?;
@@ -357,13 +379,31 @@ impl Rows {
         Some(())
     }
 
+    /// Prepares for one of many values. Forgets the rows if there is no space for more.
+    fn start(&mut self) {
+        self.is_kept = true;
+        self.open.clear();
+        if self.keys.len() + Self::MOST > Self::ROOM || self.learned.len() > Self::BYTES / 2 {
+            self.keys.clear();
+            self.learned.clear();
+            self.known.clear();
+        }
+    }
+
+    /// The key without its header: a String and a StringName with the same text are one key.
+    #[inline(always)]
+    fn content<'a>(&'a self, bytes: &'a [u8], key: KeyPosition) -> &'a [u8] {
+        let bytes = if key.is_learned { &self.learned } else { bytes };
+        bytes.get(key.range()).and_then(|key| key.get(4..)).unwrap_or_default()
+    }
+
     /// Checks that all open keys from `base` on differ.
     fn check_distinct(&self, bytes: &[u8], base: usize) -> Option<()> {
         let keys = self.open.get(base..)?;
         if keys.len() <= Self::FEW {
             for (index, key) in keys.iter().enumerate() {
-                let content = key.content(bytes);
-                if keys[..index].iter().any(|other| other.content(bytes) == content) {
+                let content = self.content(bytes, *key);
+                if keys[..index].iter().any(|other| self.content(bytes, *other) == content) {
                     return None;
                 }
             }
@@ -375,13 +415,13 @@ impl Rows {
     #[inline(never)]
     fn check_many(&self, bytes: &[u8], keys: &[KeyPosition]) -> Option<()> {
         let hasher = RandomState::new();
-        let hash = |key: &KeyPosition| hasher.hash_one(key.content(bytes));
+        let hash = |key: &KeyPosition| hasher.hash_one(self.content(bytes, *key));
         let mut seen: HashTable<KeyPosition> = HashTable::new();
         seen.try_reserve(keys.len(), hash).ok()?;
         for key in keys {
-            let content = key.content(bytes);
+            let content = self.content(bytes, *key);
             let wanted = hash(key);
-            if seen.find(wanted, |other| other.content(bytes) == content).is_some() {
+            if seen.find(wanted, |other| self.content(bytes, *other) == content).is_some() {
                 return None;
             }
             seen.insert_unique(wanted, *key, hash);
@@ -390,15 +430,27 @@ impl Rows {
     }
 
     /// Stores the open keys from `base` on as the slot's row.
-    fn learn(&mut self, slot: usize, base: usize) {
-        let count = self.open.len() - base;
-        if count > Self::MOST || self.keys.len() + count > Self::ROOM {
+    fn learn(&mut self, bytes: &[u8], slot: usize, base: usize) {
+        let row = &self.open[base..];
+        let size: usize = row.iter().map(|key| key.range().len()).sum();
+        if row.len() > Self::MOST
+            || self.keys.len() + row.len() > Self::ROOM
+            || self.learned.len() + size > Self::BYTES
+        {
             return;
         }
         if self.known.is_empty() {
             self.known.resize(Self::SLOTS, (0, 0));
         }
-        self.known[slot] = (self.keys.len() as u32, count as u32);
-        self.keys.extend_from_slice(&self.open[base..]);
+        self.known[slot] = (self.keys.len() as u32, row.len() as u32);
+        for key in row {
+            let start = self.learned.len();
+            if key.is_learned {
+                self.learned.extend_from_within(key.range());
+            } else {
+                self.learned.extend_from_slice(&bytes[key.range()]);
+            }
+            self.keys.extend(KeyPosition::of(start, self.learned.len(), true));
+        }
     }
 }

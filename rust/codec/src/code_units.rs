@@ -1,11 +1,11 @@
-//! The engine's code units → UTF-8.
+//! Converts the engine's code units to UTF-8.
 
 use crate::error::{ErrorKind, Result};
 
-/// The code units that may be written as UTF-8.
+/// A rule for which code units may be written as UTF-8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Utf8Rule {
-    /// All below 0x8000_0000, in one to six bytes, as the engine writes them.
+    /// All units below 0x8000_0000, in one to six bytes, as the engine writes them.
     Generalized,
     /// Unicode scalar values only, as in standard UTF-8.
     Scalars,
@@ -36,7 +36,8 @@ pub fn utf8_len(units: &[u32], rule: Utf8Rule) -> Result<usize> {
 
 pub(crate) const BOM: u32 = 0xFEFF;
 
-/// The length of units of at most four bytes each. Branch-free, so that the compiler vectorises it.
+/// The UTF-8 length of units that take at most four bytes each. Branch-free, so that the compiler vectorises
+/// it.
 fn utf8_len_to_4(units: &[u32]) -> usize {
     // The sum of a part fits in 32 bits, the width of a unit.
     let part = |units: &[u32]| {
@@ -90,12 +91,14 @@ fn put_mixed(target: &mut [u8], units: &[u32]) {
     }
 }
 
-/// Code units per block: few enough to be often alike, enough for the compiler to vectorise. A Czech String
-/// takes 41 ns word by word, 37 ns in blocks of 8, 34 ns in blocks of 16, and more in blocks of 32.
+/// The number of code units per block: few enough that they often take equally many bytes, enough for the
+/// compiler to vectorise. A Czech String takes 41 ns word by word, 37 ns in blocks of 8, 34 ns in blocks of
+/// 16, and more in blocks of 32.
 pub(crate) const UNITS: usize = 16;
 
 /// Writes code units to the start of `target` and returns their length in bytes. Returns `None` if a unit
-/// takes five or six bytes or `target` is too short: it needs spare bytes, since whole blocks are written.
+/// takes five or six bytes or `target` is too short. `target` needs spare bytes, since whole blocks are
+/// written.
 #[inline]
 pub(crate) fn put_units(target: &mut [u8], units: &[u32]) -> Option<usize> {
     let mut at = 0;
@@ -121,7 +124,7 @@ fn put_ascii(target: &mut [u8; 4 * UNITS], block: &[u32]) -> usize {
     block.len()
 }
 
-/// Writes the four bytes that `bytes` makes of each code unit; the next unit overwrites the surplus.
+/// Writes the four bytes that `bytes` returns for each code unit; the next unit overwrites the unused ones.
 ///
 /// No branch depends on the text, so the compiler converts several units at once.
 #[inline(always)]
@@ -158,13 +161,13 @@ fn up_to_4_bytes(unit: u32) -> u32 {
     either(unit < 0x1_0000, up_to_3_bytes(unit), four)
 }
 
-/// A continuation byte: six bits from `shift` on.
+/// A UTF-8 continuation byte that holds six bits of `unit`, from bit `shift` on.
 #[inline(always)]
 fn tail(unit: u32, shift: u32) -> u32 {
     0x80 | (unit >> shift & 0x3F)
 }
 
-/// A choice without a branch.
+/// Returns `a` if `first`, otherwise `b`, without a branch.
 #[inline(always)]
 fn either(first: bool, a: u32, b: u32) -> u32 {
     let mask = u32::from(first).wrapping_neg();

@@ -1,4 +1,4 @@
-//! Bytes → events.
+//! Decodes bytes to events.
 
 mod arrays;
 mod bytes;
@@ -22,9 +22,10 @@ const MAX_SKIMS: usize = 3;
 
 /// Reads values from a byte buffer, one after the other.
 ///
-/// Never allocates for a count before checking that the input holds the bytes for it.
+/// Before it allocates for a count, the decoder checks that the input holds enough bytes.
 ///
-/// With `NOTES`, the decoder notes what only strict reading refuses, and continues; see [`Decoder::noting`].
+/// With `NOTES`, the decoder notes oddities that only strict reading refuses, and continues; see
+/// [`Decoder::noting`].
 ///
 /// ```
 /// use variant_codec::stream::{Decoder, Source, ValueBuilder};
@@ -125,7 +126,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         self.budget.spent()
     }
 
-    /// Writes the only value in the buffer into `sink` and returns its end.
+    /// Writes the only value in the buffer into `sink` and returns the value's end.
     ///
     /// # Errors
     /// Fails with the offset if the bytes are invalid, exceed `max_bytes`, or continue after the value
@@ -299,7 +300,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
 }
 
 impl<D: Dialect, const NOTES: bool> Source for Decoder<'_, D, NOTES> {
-    // In WebAssembly, one frame per level of nesting instead of three.
+    // In WebAssembly, inlining leaves one frame per level of nesting instead of three.
     #[cfg_attr(target_family = "wasm", inline(always))]
     fn write_into<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
         if !S::BUILDS {

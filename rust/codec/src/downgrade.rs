@@ -1,4 +1,4 @@
-//! Events → bytes of Godot 3. Replaces types that Godot 3 lacks.
+//! Encodes events as bytes of Godot 3, and replaces types that Godot 3 lacks.
 
 use crate::changes::{Change, Loss, add_change};
 use crate::dialect::Godot3;
@@ -11,7 +11,7 @@ use crate::output::Output;
 /// The replacement for a type that Godot 3 lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counterpart {
-    /// The type.
+    /// The type that Godot 3 lacks.
     pub ty: VariantType,
     /// The replacement, in Godot 3's terms.
     pub becomes: &'static str,
@@ -46,14 +46,14 @@ pub const COUNTERPARTS: [Counterpart; 12] = {
 
 /// Writes values in Godot 3's format.
 ///
-/// A type that Godot 3 lacks becomes one that holds the same numbers and characters. A loss is an error
-/// unless the caller accepts it. [`COUNTERPARTS`] lists the replacements.
+/// A type that Godot 3 lacks is replaced by one that holds the same numbers and characters. A loss is an
+/// error unless the caller accepts it. [`COUNTERPARTS`] lists the replacements.
 #[derive(Debug)]
 pub struct Downgrade<O> {
     encoder: Encoder<O, Godot3>,
     loss: Loss,
     changes: Vec<Change>,
-    /// Types that may change, met since the last key began; one bit each.
+    /// The types met since the last key began, one bit each, as far as [`ALIKE`] needs them.
     met: u64,
 }
 
@@ -61,7 +61,8 @@ pub struct Downgrade<O> {
 #[derive(Default)]
 pub struct KeyTypes {
     found: u64,
-    /// The types met before the key. If this Dictionary is part of a key, they belong to that key.
+    /// The types met before the key. If this Dictionary is itself part of a key, these types belong to the
+    /// enclosing key.
     outside: u64,
 }
 
@@ -70,11 +71,11 @@ impl KeyTypes {
         self.found & bit(*a) != 0 && self.found & bit(*b) != 0
     }
 
-    /// Two types whose keys may become equal.
+    /// Two types in the keys whose values may become equal in Godot 3.
     fn alike(&self) -> Option<&'static (VariantType, VariantType)> {
         const TEXTS: (VariantType, VariantType) = (VariantType::StringName, VariantType::String);
 
-        // Outside containers, a StringName and a String with the same text are already one key.
+        // Outside containers, a StringName and a String with the same text are already one key in Godot 4.
         let have_containers = self.found & (bit(VariantType::Array) | bit(VariantType::Dictionary)) != 0;
         ALIKE
             .iter()
@@ -94,8 +95,8 @@ const ALIKE: [(VariantType, VariantType); 6] = [
 ];
 
 impl<O: Output> Downgrade<O> {
-    /// A writer that appends to `out`. [`Loss::Accepted`] rounds numbers, replaces types by the nearest one
-    /// that Godot 3 has, and writes text as the engine does.
+    /// A writer that appends to `out`. With [`Loss::Accepted`], it rounds numbers, replaces each type by the
+    /// nearest one that Godot 3 has, and writes text as the engine does.
     pub fn new(out: O, loss: Loss) -> Self {
         Self { encoder: Encoder::for_godot3(out, !loss.is_accepted()), loss, changes: Vec::new(), met: 0 }
     }
@@ -119,7 +120,8 @@ impl<O: Output> Downgrade<O> {
         add_change(&mut self.changes, Change { from, to, count: 1 });
     }
 
-    /// Counts the replacement of a type that Godot 3 lacks. Fails if it needs a loss that is not accepted.
+    /// Counts the replacement of a type that Godot 3 lacks. Fails if the replacement loses information and
+    /// losses are not accepted.
     fn replace(&mut self, ty: VariantType) -> Result<()> {
         self.met |= bit(ty);
         let Some(found) = COUNTERPARTS.iter().find(|counterpart| counterpart.ty == ty) else { return Ok(()) };
@@ -133,7 +135,7 @@ impl<O: Output> Downgrade<O> {
         Ok(())
     }
 
-    /// Counts a rounding unless `exact`. Fails if losses are not accepted.
+    /// Unless `exact`, counts a rounding, or fails if losses are not accepted.
     fn round(&mut self, ty: VariantType, exact: bool) -> Result<()> {
         if exact {
             return Ok(());

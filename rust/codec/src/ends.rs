@@ -1,23 +1,24 @@
-//! The ends of containers, so that each is walked once and not once per level above it.
+//! The recorded ends of containers. With them, each container is walked once, not once per level that
+//! encloses it.
 
 use crate::error::Result;
 use crate::events::{ElementType, Sink, Text};
 use crate::format::VariantType;
 use crate::wire::Header;
 
-/// Smaller containers are not recorded but walked again.
+/// The minimum size in bytes of a recorded container. Smaller ones are walked again.
 const SMALLEST: usize = 256;
 
 /// The starts and ends of containers in bytes that have been walked.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ends {
-    /// Ordered by start once [sorted](Self::sorted).
+    /// The start and end of each container, ordered by start once [sorted](Self::sorted).
     found: Vec<(u32, u32)>,
     open: Vec<u32>,
 }
 
 impl Ends {
-    /// Records a container. If there is no memory for it, it is left out and walked again.
+    /// Records a container. If there is no memory for the record, the container is walked again.
     #[inline]
     pub fn add(&mut self, start: usize, end: usize) {
         if end - start >= SMALLEST && self.found.try_reserve(1).is_ok() {

@@ -1,4 +1,4 @@
-//! Why a value could not be read or written, and where.
+//! The errors of this crate: a reason and a location.
 //!
 //! ```
 //! use variant_codec::{ErrorKind, Limits, Value};
@@ -29,7 +29,7 @@ pub enum ErrorKind {
     UnexpectedEnd {
         /// Bytes that the value needs at this offset.
         needed: usize,
-        /// Bytes left.
+        /// Bytes left in the data.
         left: usize,
     },
     /// A record is empty. No value is that short, but a file may end in zeros after a power failure.
@@ -46,7 +46,7 @@ pub enum ErrorKind {
     BadCount {
         /// The count as a signed number.
         count: i64,
-        /// Bytes left.
+        /// Bytes left in the data.
         left: usize,
     },
     /// A text is not UTF-8.
@@ -88,7 +88,7 @@ pub enum ErrorKind {
     /// Strict reading: bytes after the value.
     #[error("{}; set `allow_trailing_bytes` if this is expected", counted(*.0, "trailing byte", "trailing bytes"))]
     TrailingBytes(usize),
-    /// A limit of the caller that the value exceeds, with its setting.
+    /// The value exceeds a limit of the caller; the number is the limit's setting.
     #[error("more than {1} {what}; raise `{name}` if this is expected", what = .0.what(), name = .0.name())]
     LimitExceeded(Limit, u64),
     /// The caller's limits do not allow this type.
@@ -156,7 +156,7 @@ pub enum ErrorKind {
         /// The requested type.
         expected: &'static str,
     },
-    /// A message from a type of the program that rejects a value or cannot become one.
+    /// A message from one of the program's own types, which rejects a value or cannot be converted to one.
     #[error("{0}")]
     Message(Box<str>),
     /// This many bytes cannot be allocated.
@@ -170,7 +170,7 @@ pub enum ErrorKind {
     Other(OtherError),
 }
 
-/// A format other than records. The message names it and says how to read it.
+/// A format other than records. The message names the format and says how to read it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Foreign {
@@ -208,7 +208,7 @@ pub enum Foreign {
     Text,
 }
 
-/// An error of another crate. Two are equal if their messages are.
+/// An error of another crate. Two errors are equal if their messages are equal.
 #[derive(Clone, Debug)]
 pub struct OtherError(Arc<dyn std::error::Error + Send + Sync>);
 
@@ -329,7 +329,7 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// The name of the field.
+    /// The name of the limit's field.
     pub fn name(self) -> &'static str {
         match self {
             Self::Bytes => "max_bytes",
@@ -340,7 +340,7 @@ impl Limit {
         }
     }
 
-    /// The unit that it counts.
+    /// The unit that the limit counts.
     pub fn what(self) -> &'static str {
         match self {
             Self::Bytes => "bytes of input",
@@ -366,12 +366,12 @@ pub enum Step {
 }
 
 impl Step {
-    /// The value at a text key.
+    /// The step to the value at a text key.
     pub fn text_key(key: &str) -> Self {
         Self::Key(quoted(key))
     }
 
-    /// The value at an int key.
+    /// The step to the value at an int key.
     pub fn int_key(key: i64) -> Self {
         Self::Key(key.to_string())
     }
@@ -385,7 +385,7 @@ impl Step {
 /// Maximum number of characters that a message quotes.
 pub(crate) const QUOTED: usize = 48;
 
-/// Text from data, made fit for a message: quoted, escaped and truncated.
+/// Text from data in a form for messages: quoted, escaped and truncated.
 pub fn quoted(text: &str) -> String {
     match text.char_indices().nth(QUOTED) {
         Some((end, _)) => format!("{:?}…", &text[..end]),
@@ -395,7 +395,7 @@ pub fn quoted(text: &str) -> String {
 
 /// The reason for a failure and its location: a byte offset when reading, and the path to the value.
 ///
-/// One pointer wide, so that success pays nothing for it.
+/// It is one pointer wide, so that it does not enlarge the [`Result`] of a successful call.
 ///
 /// ```
 /// use variant_codec::{Limits, Value};
@@ -414,7 +414,7 @@ pub struct Error(Box<Located>);
 struct Located {
     kind: ErrorKind,
     offset: Option<usize>,
-    /// From the innermost step outwards, the order in which errors travel.
+    /// The steps of the path, innermost first: the order in which the error passes them.
     steps: Vec<Step>,
 }
 
@@ -495,7 +495,7 @@ impl Error {
 
     /// The path to the value, like `[3]."hp"`; empty for the outermost value.
     pub fn path(&self) -> String {
-        /// Longer paths are shortened in the middle.
+        /// Maximum number of steps shown. Longer paths are shortened in the middle.
         const SHOWN: usize = 32;
         let steps = &self.0.steps;
         let mut path = String::new();
@@ -517,7 +517,7 @@ impl Error {
     }
 }
 
-/// Adds an offset to errors of calls that know none.
+/// Adds an offset to the errors of calls that do not know it.
 pub trait Locate {
     /// The result, with its error at this offset unless the error already has one.
     #[must_use]

@@ -12,7 +12,8 @@
 //!
 //! A run is many elements in one event. Numbers of one type in an Array may arrive as a run.
 //!
-//! The half-built container lives in the source's stack frame, so returning an error also cleans up.
+//! The half-built container lives in the source's stack frame, so returning an error also drops the
+//! container.
 
 use crate::error::{Error, QUOTED, Result, quoted};
 use crate::format::VariantType;
@@ -113,15 +114,15 @@ pub struct NodePathParts<'a> {
     pub subnames: &'a [Text<'a>],
 }
 
-/// A part of a value that a [`Decoder`](crate::stream::Decoder) leaves to another one: elements of an Array
-/// or PackedStringArray, or the value of an entry.
+/// A part of a value that a [`Decoder`](crate::stream::Decoder) leaves to another decoder: elements of an
+/// Array or PackedStringArray, or the value of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Their byte range.
+    /// The byte range of the values.
     pub bytes: std::ops::Range<usize>,
     /// The number of values.
     pub count: usize,
-    /// Their nesting level.
+    /// The nesting level of the values.
     pub depth: u32,
 }
 
@@ -160,8 +161,8 @@ pub trait Source {
 /// Each leaf method completes a value. Each `begin_*` opens a container that its `end_*` completes, and
 /// announces exactly how many elements follow.
 ///
-/// Every sink must open containers; all other methods have defaults. Values without a method of their own end
-/// in [`Sink::other`]. This sink collects all text:
+/// Every sink must open containers; all other methods have defaults. A value whose leaf method the sink
+/// leaves out is passed to [`Sink::other`]. This sink collects all text:
 ///
 /// ```
 /// use variant_codec::stream::{ElementType, Sink, Source, Text};
@@ -227,76 +228,81 @@ pub trait Sink {
         0
     }
 
-    /// The receiver of parts, if this sink lets others fill in large Arrays, values of entries and PackedStringArrays.
+    /// The receiver of parts, if this sink lets other decoders fill in large Arrays, values of entries and
+    /// PackedStringArrays.
     #[inline(always)]
     fn in_parts(&mut self) -> Option<&mut impl PartSink<Self>> {
         None::<&mut NoParts>
     }
 
-    /// Nil.
+    /// Receives Nil.
     #[inline(always)]
     fn nil(&mut self) -> Result<()> {
         self.other(VariantType::Nil)
     }
-    /// bool.
+    /// Receives a bool.
     #[inline(always)]
     fn bool(&mut self, _value: bool) -> Result<()> {
         self.other(VariantType::Bool)
     }
-    /// int.
+    /// Receives an int.
     #[inline(always)]
     fn int(&mut self, _value: i64) -> Result<()> {
         self.other(VariantType::Int)
     }
-    /// float; every bit of a NaN counts.
+    /// Receives a float; every bit of a NaN is significant.
     #[inline(always)]
     fn float(&mut self, _value: f64) -> Result<()> {
         self.other(VariantType::Float)
     }
-    /// String or StringName.
+    /// Receives a String or StringName.
     #[inline(always)]
     fn text(&mut self, ty: VariantType, _text: Text<'_>) -> Result<()> {
         self.other(ty)
     }
-    /// Offers the bytes of a String or StringName, which should be UTF-8 without NULs. Returns whether the sink
-    /// took them. If not, the sink must have done nothing, and receives the validated text as [`Sink::text`].
+    /// Offers the bytes of a String or StringName, which should be UTF-8 without NULs. Returns whether the
+    /// sink took them. If not, the sink must be unchanged, and receives the validated text through
+    /// [`Sink::text`].
     ///
-    /// For sinks that inspect each character anyway.
+    /// This is meant for sinks that inspect each character anyway, and can validate the text in the same
+    /// pass.
     #[inline(always)]
     fn raw_text(&mut self, _ty: VariantType, _bytes: &[u8]) -> Result<bool> {
         Ok(false)
     }
-    /// Any type of [`Shape::Fixed`](crate::format::Shape::Fixed); `lanes` has exactly its components.
+    /// Receives a value of a type of [`Shape::Fixed`](crate::format::Shape::Fixed); `lanes` has exactly its
+    /// components.
     #[inline(always)]
     fn fixed(&mut self, ty: VariantType, _lanes: Lanes<'_>) -> Result<()> {
         self.other(ty)
     }
-    /// Any type of [`Shape::Packed`](crate::format::Shape::Packed); `lanes` has whole elements.
+    /// Receives a value of a type of [`Shape::Packed`](crate::format::Shape::Packed); `lanes` has whole
+    /// elements.
     #[inline(always)]
     fn packed(&mut self, ty: VariantType, _lanes: Lanes<'_>) -> Result<()> {
         self.other(ty)
     }
-    /// NodePath.
+    /// Receives a NodePath.
     #[inline(always)]
     fn node_path(&mut self, _path: NodePathParts<'_>) -> Result<()> {
         self.other(VariantType::NodePath)
     }
-    /// RID.
+    /// Receives an RID.
     #[inline(always)]
     fn rid(&mut self, _id: u64) -> Result<()> {
         self.other(VariantType::Rid)
     }
-    /// Callable, which has no payload.
+    /// Receives a Callable, which has no payload.
     #[inline(always)]
     fn callable(&mut self) -> Result<()> {
         self.other(VariantType::Callable)
     }
-    /// Signal with the instance id of its object.
+    /// Receives a Signal with the instance id of its object.
     #[inline(always)]
     fn signal(&mut self, _name: Text<'_>, _object: u64) -> Result<()> {
         self.other(VariantType::Signal)
     }
-    /// Object by instance id; 0 is a null object.
+    /// Receives an Object as its instance id; 0 is a null object.
     #[inline(always)]
     fn object_id(&mut self, _id: u64) -> Result<()> {
         self.other(VariantType::Object)
@@ -322,8 +328,8 @@ pub trait Sink {
 
     /// The next elements are these ints: a run.
     ///
-    /// A sink may override this and the other run methods to be faster. It takes every value unless it
-    /// refuses one, which is then the last that it took.
+    /// A sink may override this and the other run methods to be faster. It must take every value from the
+    /// iterator, or stop right after a value that it refuses.
     #[inline(always)]
     fn ints(&mut self, array: &mut Self::Array, ints: &mut impl Iterator<Item = i64>) -> Result<()> {
         ints.try_for_each(|int| {
@@ -413,7 +419,7 @@ pub trait Sink {
 
     /// Opens a PackedStringArray of `len` elements.
     fn begin_strings(&mut self, len: usize) -> Result<Self::Strings>;
-    /// One element. The default passes it on as a String.
+    /// Receives one element. The default passes it on as a String.
     #[inline(always)]
     fn string(&mut self, _strings: &mut Self::Strings, text: Text<'_>) -> Result<()> {
         self.text(VariantType::String, text)
@@ -440,8 +446,8 @@ pub trait PartSink<S: Sink + ?Sized> {
     /// # Errors
     /// Fails if the sink refuses the part.
     fn part(&mut self, array: &mut S::Array, part: Part) -> Result<()>;
-    /// Another decoder supplies the value of the open entry in the same way. This ends the entry. All keys
-    /// must then be distinct.
+    /// Another decoder supplies the value of the open entry in the same way. This ends the entry. No key of
+    /// the Dictionary may then repeat.
     ///
     /// # Errors
     /// Fails if the sink refuses the part.
@@ -454,7 +460,7 @@ pub trait PartSink<S: Sink + ?Sized> {
     fn strings_part(&mut self, strings: &mut S::Strings, part: Part) -> Result<()>;
 }
 
-/// The receiver of sinks that take no parts; it has no instances.
+/// The [`PartSink`] of sinks that take no parts; it has no instances.
 enum NoParts {}
 
 impl<S: Sink + ?Sized> PartSink<S> for NoParts {

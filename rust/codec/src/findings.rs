@@ -25,7 +25,7 @@ impl Notes {
     }
 }
 
-/// The purpose of bytes.
+/// The purpose of the bytes in a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum SpanKind {
@@ -46,11 +46,12 @@ pub enum SpanKind {
 pub struct Span {
     /// The offset of the first byte.
     pub start: usize,
-    /// Their purpose.
+    /// The purpose of the bytes.
     pub kind: SpanKind,
 }
 
-/// The spans of the bytes read so far. From the last of `most` spans on, all bytes count as content.
+/// The spans of the bytes read so far. There are at most `most` spans; the last of these marks all further
+/// bytes as content.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Spans {
     pub found: Vec<Span>,

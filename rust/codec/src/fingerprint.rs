@@ -1,4 +1,4 @@
-//! [`Fingerprint`]: 64 bits that tell values apart.
+//! [`Fingerprint`]: a 64-bit hash of a value.
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -15,11 +15,11 @@ use crate::value::Value;
 /// Hashes the value that is written into it.
 ///
 /// The fingerprint is the XXH3-64, with seed 0, of the encoded value in which one little-endian u64 replaces
-/// all entries of each Dictionary. This number is the sum, modulo 2⁶⁴, of the fingerprints of the entries,
-/// each a key followed by its value. The order of entries therefore does not matter. Everything else that is
-/// encoded does: types, bits of floats, declared element types.
+/// all entries of each Dictionary. This number is the sum, modulo 2⁶⁴, of the fingerprints of the entries. An
+/// entry is a key followed by its value. The order of entries therefore does not matter. Everything else that
+/// is encoded does: types, bits of floats, declared element types.
 ///
-/// It is not a signature: whoever chooses the values can make two with the same fingerprint.
+/// It is not a signature: whoever chooses the values can construct two with the same fingerprint.
 ///
 /// ```
 /// use variant_codec::stream::Fingerprint;

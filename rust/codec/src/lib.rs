@@ -1,7 +1,8 @@
 //! Godot 4's binary Variant format, and Godot 3's, without an engine.
 //!
-//! Encodes and decodes what `var_to_bytes` writes and `bytes_to_var` reads, byte for byte, for servers, tools and tests
-//! in Rust. It is the core of the FastVariantCodec addon. The repository's `docs/format.md` describes the format.
+//! Encodes and decodes the same bytes as `var_to_bytes` and `bytes_to_var`, for servers, tools and tests in
+//! Rust. It is the core of the FastVariantCodec addon. The repository's `docs/format.md` describes the
+//! format.
 //!
 //! ```
 //! use variant_codec::{Limits, Value};
@@ -51,7 +52,7 @@ pub mod value;
 pub mod view;
 mod wire;
 
-pub use check::quick_check;
+pub use check::{QuickCheck, quick_check};
 pub use encoder::EncodeOptions;
 pub use error::{Error, ErrorKind, Result};
 pub use fingerprint::fingerprint;
@@ -63,7 +64,7 @@ pub use wire::{dialect, format, lanes};
 
 /// Values as events: the traits that produce and consume them, and the types that they carry.
 ///
-/// For what [`Value`] does not cover: reading into types of your own, measuring, re-encoding.
+/// For tasks that [`Value`] does not cover: reading into types of your own, measuring, re-encoding.
 pub mod stream {
     pub use crate::decoder::Decoder;
     pub use crate::encoder::{Encoder, Measure};

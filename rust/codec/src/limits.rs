@@ -1,4 +1,4 @@
-//! Limits on what a reader accepts, and the budget that is left of them.
+//! Limits on what a reader accepts, and the budget that tracks how much of them is left.
 //!
 //! ```
 //! use variant_codec::{ErrorKind, Limits, Value};
@@ -18,11 +18,12 @@ use crate::events::{ElementType, Precision};
 use crate::format::{self, Lane, VariantType};
 use crate::memory::check_memory;
 
-/// Every type, one bit each at the position of the type's id.
+/// A mask of all types, one bit each at the position of the type's id.
 pub const ALL_TYPES: u64 = (1 << VariantType::COUNT) - 1;
 
-/// The engine memory that values take, in bytes, according to the sources of Godot 4.6.3. It includes what debug
-/// builds and the C library add to each allocation. `limit_suite.gd` compares it with the engine's actual use.
+/// The engine memory that values take, in bytes, according to the sources of Godot 4.6.3. The figures include
+/// the bytes that debug builds and the C library add to each allocation. `limit_suite.gd` compares them with
+/// the engine's actual use.
 mod cost {
     use super::{ElementType, Lane, Precision, VariantType};
     use crate::format::Shape;
@@ -30,34 +31,34 @@ mod cost {
     /// Whether the engine has 64-bit vector components.
     const DOUBLE: bool = cfg!(feature = "double");
 
-    /// A slot for a value in its container.
+    /// The cost of a value's slot in its container.
     pub const SLOT: u64 = if DOUBLE { 40 } else { 24 };
-    /// An Array without its elements.
+    /// The cost of an Array without its elements.
     pub const ARRAY: u64 = 112;
-    /// A Dictionary without its entries.
+    /// The cost of a Dictionary without its entries.
     pub const DICTIONARY: u64 = 176;
-    /// The smallest hash table, allocated with the first entry.
+    /// The cost of the smallest hash table, which is allocated with the first entry.
     pub const TABLE: u64 = 372;
-    /// An entry and its share of a growing hash table, without the slots of key and value.
+    /// The cost of an entry and its share of a growing hash table, without the slots of key and value.
     pub const ENTRY: u64 = 104;
     pub const OBJECT: u64 = 480;
-    /// A packed array without its buffer.
+    /// The cost of a packed array without its buffer.
     pub const PACKED: u64 = 64;
-    /// A NodePath without its names.
+    /// The cost of a NodePath without its names.
     pub const NODE_PATH: u64 = 96;
-    /// A buffer without its contents.
+    /// The cost of a buffer without its contents.
     pub const BUFFER: u64 = 80;
-    /// A reference to a text in a buffer, and the reader's own memory for it.
+    /// The cost of a reference to a text in a buffer, including the reader's own memory for it.
     pub const REFERENCE: u64 = 32;
     pub const CODE_UNIT: u64 = 4;
-    /// An entry in the engine's table of names, without the text.
+    /// The cost of an entry in the engine's table of names, without the text.
     pub const NAME: u64 = 48;
 
-    /// The highest charge per byte of input: that of nested Dictionaries with one key each.
+    /// The highest charge per byte of input. Nested Dictionaries with one key each reach it.
     pub const MOST_PER_BYTE: u64 = (2 * SLOT + DICTIONARY + TABLE + ENTRY).div_ceil(12);
 
-    /// A value of each type without what is charged for its contents. The engine allocates larger types
-    /// outside their slot.
+    /// The cost of a value of each type, excluding its contents. The engine allocates larger types outside
+    /// their slot.
     const VALUES: [u64; VariantType::COUNT] = {
         let mut costs = [SLOT; VariantType::COUNT];
         let times = if DOUBLE { 2 } else { 1 };
@@ -74,8 +75,8 @@ mod cost {
         VALUES[usize::from(ty.id())]
     }
 
-    /// The empty value that the engine puts into each element of a new typed Array, without its slot. The
-    /// decoded value replaces it.
+    /// The cost, excluding the slot, of the empty value that the engine puts into each element of a new typed
+    /// Array. The decoded value replaces it.
     pub fn default(element: ElementType<'_>) -> u64 {
         match element {
             ElementType::Builtin(VariantType::Array) => ARRAY,
@@ -88,7 +89,7 @@ mod cost {
         }
     }
 
-    /// The engine's bytes for packed elements that take `bytes` bytes on the wire.
+    /// The number of bytes that the engine needs for packed elements that take `bytes` bytes on the wire.
     #[inline(always)]
     pub fn lanes(lane: Lane, precision: Precision, bytes: usize) -> usize {
         let widens = DOUBLE && lane == Lane::Real && precision == Precision::Single;
@@ -106,18 +107,20 @@ mod cost {
     }
 }
 
-/// Bytes of keys within keys that [`Limits::refuse_colliding_keys`] always allows. Each byte of the input allows more.
-/// An engine hashes such a key once for each key around it.
+/// The number of bytes of nested keys that [`Limits::refuse_colliding_keys`] always allows. Each byte of
+/// input allows [`NESTED_KEYS_PER_BYTE`] more. An engine hashes a nested key once for each key that encloses
+/// it.
 const FREE_NESTED_KEYS: u64 = 4 << 10;
-/// Bytes of keys within keys that each of these bytes allows.
+/// The number of bytes of nested keys that each byte of input allows.
 const NESTED_KEYS_PER_BYTE: u64 = 2;
 
-/// How forgiving a reader is. Readers of other formats use it too: for protobuf, the official implementations
-/// take the place of the engine.
+/// The strictness of a reader. Readers of other formats use it too. For protobuf, the official
+/// implementations take the place of the engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strictness {
-    /// Reads what the engine reads, with two exceptions. In a typed Dictionary, a value of another type would
-    /// let a script read memory as the wrong type. The engine cannot compare keys that are nested too deeply.
+    /// Reads what the engine reads, with two exceptions. A value of the wrong type in a typed Dictionary is
+    /// refused: a script would read memory as the declared type. Keys that are nested too deeply are refused:
+    /// the engine cannot compare them.
     Lenient,
     /// Reads only what an encoder writes; anything else is an error that names the oddity. The sink must
     /// refuse repeated keys, as [`ValueBuilder::strict`](crate::stream::ValueBuilder::strict) does.
@@ -160,23 +163,24 @@ impl FromIterator<String> for Names {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of input.
+    /// Maximum number of bytes of input.
     pub max_bytes: usize,
-    /// Levels of nesting below the outermost value, at most [`format::MAX_DEPTH`].
+    /// Maximum number of levels below the outermost value, up to [`format::MAX_DEPTH`].
     pub max_depth: u32,
-    /// Values of any kind, including elements of packed arrays and names of NodePaths.
+    /// Maximum number of values of any kind, including elements of packed arrays and names of NodePaths.
     pub max_elements: u64,
-    /// Entries of one Dictionary.
+    /// Maximum number of entries of one Dictionary.
     pub max_dictionary_entries: u64,
-    /// Bytes of engine memory that the result may need, estimated before it is allocated.
+    /// Maximum number of bytes of engine memory for the result, estimated before it is allocated.
     pub max_memory: u64,
     /// Whether bytes may follow the value.
     pub allow_trailing_bytes: bool,
     /// Whether strict reading accepts harmless encodings of writers other than an engine: see
     /// [`Oddity::is_harmless`](crate::error::Oddity::is_harmless).
     pub allow_non_canonical: bool,
-    /// Refuse keys and names crafted to slow the engine's hash tables. With colliding ones, each costs more time
-    /// than the one before; only a reader in an engine detects these. Keys within keys are limited as well.
+    /// Whether to refuse keys and names crafted to slow the engine's hash tables. Each colliding key costs
+    /// more time than the one before; only a reader inside an engine detects collisions. The total size of
+    /// nested keys is limited as well.
     pub refuse_colliding_keys: bool,
     /// Whether objects with class and properties are read.
     pub allow_objects: bool,
@@ -189,7 +193,8 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// For packets from strangers: 1 MiB, 32 levels, 100,000 values, 10,000 entries, 16 MiB of memory, no colliding keys.
+    /// Limits for packets from strangers: 1 MiB, 32 levels, 100,000 values, 10,000 entries per Dictionary, 16
+    /// MiB of memory, no colliding keys.
     pub fn for_network() -> Self {
         Self {
             max_bytes: 1 << 20,
@@ -202,7 +207,7 @@ impl Limits {
         }
     }
 
-    /// For the user's own files: everything the format holds, but nothing after it.
+    /// Limits for the user's own files: everything that the format holds, but no trailing bytes.
     ///
     /// The format's 1024 levels need 4 MiB of stack in release builds; the threads that Rust starts have 2
     /// MiB. In debug builds, 2 MiB are enough for about 100 levels. There, 1024 levels need 32 MiB, or 8 MiB
@@ -232,7 +237,7 @@ impl Limits {
         Ok(())
     }
 
-    /// Everything that the format holds, and any bytes after it. Objects are still refused.
+    /// Limits that allow everything that the format holds, and trailing bytes. Objects are still refused.
     pub const fn unlimited() -> Self {
         Self {
             max_bytes: format::MAX_BYTES,
@@ -262,14 +267,14 @@ impl Default for Limits {
 pub struct Spent {
     elements: u64,
     memory: u64,
-    /// Bytes of keys within keys.
+    /// Bytes of nested keys.
     nested_keys: u64,
     /// Bytes that have been read.
     read: u64,
 }
 
 impl Spent {
-    /// The share that the parts of one input use together, while each has the other limits for itself.
+    /// The usage that all parts of one input share. Every other limit applies to each part separately.
     #[must_use]
     pub fn shared_by_parts(self) -> Self {
         Self { nested_keys: self.nested_keys, ..Self::default() }
@@ -291,9 +296,10 @@ pub struct Budget<'l> {
     nested_keys: u64,
     /// Bytes that are certain to be read.
     read: u64,
-    /// Memory up to this total is available and within the limits.
+    /// The total memory that has been found available and within the limits.
     admitted: u64,
-    /// Memory of announced values that has not been checked. It is allocated before they arrive.
+    /// Memory for announced values whose availability has not been checked. It is allocated before the values
+    /// arrive.
     announced: u64,
     /// Whether to check for free memory at all.
     asks: bool,
@@ -308,7 +314,7 @@ impl<'l> Budget<'l> {
         Self::after(Spent::default(), limits)
     }
 
-    /// The budget that other values have left.
+    /// The budget that is left after other values have used this share.
     pub fn after(Spent { elements, memory, nested_keys, read }: Spent, limits: &'l Limits) -> Self {
         let admitted = memory.saturating_add(AT_FIRST).min(limits.max_memory);
         Self { limits, elements, memory, nested_keys, read, admitted, announced: 0, asks: true }
@@ -372,7 +378,7 @@ impl<'l> Budget<'l> {
     /// Charges a key of `bytes` encoded bytes inside another key.
     ///
     /// # Errors
-    /// [`ErrorKind::CollidingKeys`] if the limits restrict such keys and there are too many.
+    /// [`ErrorKind::CollidingKeys`] if the limits restrict nested keys and these take too many bytes.
     pub fn nested_key(&mut self, bytes: usize) -> Result<()> {
         self.nested_keys = self.nested_keys.saturating_add(bytes as u64);
         let free = FREE_NESTED_KEYS.saturating_add(self.read.saturating_mul(NESTED_KEYS_PER_BYTE));
@@ -462,7 +468,7 @@ impl<'l> Budget<'l> {
         if self.announced > AT_FIRST { self.ask_for_announced() } else { Ok(()) }
     }
 
-    /// Checks for memory for the announced values, beyond what has been admitted.
+    /// Checks that there is memory for the announced values, in addition to the admitted memory.
     #[cold]
     #[inline(never)]
     fn ask_for_announced(&mut self) -> Result<()> {

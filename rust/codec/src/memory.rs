@@ -13,14 +13,14 @@ use std::hint::black_box;
 
 use crate::error::{ErrorKind, Result};
 
-/// Smaller requests are not checked: they fit into [`SPARE`].
+/// The minimum size of a request that is checked. Smaller ones fit into [`SPARE`].
 const SMALL: usize = 1 << 20;
-/// Memory to leave for small allocations. More than 32 MiB, so that the C library does not take the probe for
-/// a typical allocation and adapt its thresholds.
+/// Memory to leave for small allocations. It is more than 32 MiB, so that the C library does not mistake the
+/// probe for a typical allocation and adapt its thresholds.
 const SPARE: usize = 33 << 20;
 
-/// Fails if there is no memory for this many bytes in one piece and for small allocations beside it. On the
-/// web, it fails only for sizes that never fit: a probe allocates, and a page's memory never shrinks.
+/// Fails if there is no memory for `bytes` contiguous bytes and some small allocations. On the web, it fails
+/// only for sizes that never fit: a probe would enlarge the page's memory, which never shrinks.
 ///
 /// # Errors
 /// [`ErrorKind::OutOfMemory`].
@@ -32,7 +32,7 @@ pub fn check_memory(bytes: usize) -> Result<()> {
 #[cold]
 #[inline(never)]
 fn ask(bytes: usize) -> Result<()> {
-    // Engines round up to a power of two.
+    // Engines round allocations up to a power of two.
     let wanted = bytes.checked_next_power_of_two().and_then(|bytes| bytes.checked_add(SPARE));
     let mut probe = Vec::<u8>::new();
     let can_have = |wanted| match cfg!(target_family = "wasm") {

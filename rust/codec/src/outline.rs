@@ -1,4 +1,4 @@
-//! [`Outline`]: the values in bytes and their positions, as far as the bytes are valid.
+//! [`Outline`]: the values in a byte buffer and their positions, as far as the bytes are valid.
 //!
 //! ```
 //! use variant_codec::Value;
@@ -24,15 +24,17 @@ use crate::wire::Header;
 const CLASS_KEY: &str = "\"@class\"";
 /// Maximum length of a preview, in characters.
 const PREVIEW: usize = 120;
-/// Spans per node: a typed container has the most. Texts in lists and names of properties are not nodes.
+/// The number of spans allowed per node; a typed container has the most. Texts in PackedStringArrays and
+/// NodePaths, and names of properties, are not nodes, so they use up the spans of other nodes.
 const SPANS: usize = 8;
-/// A list is cut at the first item after this many bytes.
+/// The length in bytes after which a list is truncated at its next item.
 const LIST: usize = 60;
 
-/// The values in bytes as a tree of nodes, up to the end or to the first invalid byte.
+/// The values in a byte buffer as a tree of nodes, up to the end or to the first invalid byte.
 ///
-/// Objects are shown, not created. The number of nodes bounds the memory, except for the parts of a NodePath while
-/// it is read. The format's depth bounds the stack. [`Display`] writes one line per node, with its first bytes.
+/// Objects become nodes, but are not created. The number of nodes bounds the memory, except while the parts
+/// of a NodePath are read. The format's depth bounds the stack. [`Display`] writes one line per node, with
+/// its first bytes.
 ///
 /// ```
 /// use variant_codec::Value;
@@ -57,24 +59,24 @@ pub struct Outline<'a> {
 /// One value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    /// Its type.
+    /// The value's type.
     pub ty: VariantType,
-    /// Its role in the value that holds it.
+    /// The value's role in the value that holds it.
     pub role: Role,
-    /// Its header word.
+    /// The value's header word.
     pub header: u32,
-    /// Its byte range, header and padding included. It extends past the end, as in the engine, if a final
-    /// PackedByteArray lacks its padding. For an incomplete value, it covers the bytes read.
+    /// The value's byte range, header and padding included. The range extends past the end, as in the engine,
+    /// if a final PackedByteArray lacks its padding. For an incomplete value, it covers the bytes read.
     pub bytes: Range<usize>,
-    /// Whether it was read to its end.
+    /// Whether the value was read to its end.
     pub is_complete: bool,
-    /// Its nesting level; the outermost value is at level 0.
+    /// The value's nesting level; the outermost value is at level 0.
     pub depth: u32,
     /// The types that a typed container declares: of its elements, or of its keys and values.
     pub element_types: Vec<String>,
-    /// The number of elements, entries or properties that it announces.
+    /// The number of elements, entries or properties that the value announces.
     pub count: Option<usize>,
-    /// The value in short: a text, numbers, or a count.
+    /// A short form of the value: a text, numbers, or a count.
     pub preview: String,
     /// The values inside this one beyond the maximum number of nodes.
     pub left_out: LeftOut,
@@ -93,16 +95,16 @@ pub enum Role {
     Key(usize),
     /// The value of the entry at this position of a Dictionary.
     Value(usize),
-    /// A property of an Object, by name; long names are cut. The name precedes the value's header.
+    /// A property of an Object, by name; long names are truncated. The name precedes the value's header.
     Property(String),
 }
 
 /// Values beyond the maximum number of nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut {
-    /// Their number.
+    /// The number of these values.
     pub count: usize,
-    /// Their byte range.
+    /// The byte range of these values.
     pub bytes: Range<usize>,
 }
 
@@ -127,7 +129,7 @@ impl<'a> Outline<'a> {
         &self.nodes
     }
 
-    /// The indexes of the nodes directly inside the one at `index`.
+    /// The indexes of the nodes directly inside the node at `index`.
     pub fn children(&self, index: usize) -> impl Iterator<Item = usize> {
         let end = self.nodes.get(index).map_or(0, |node| node.next);
         let mut next = index + 1;
@@ -148,13 +150,13 @@ impl<'a> Outline<'a> {
         self.error.as_ref()
     }
 
-    /// Encodings that the engine reads but no encoder writes, in the order of the offsets; also trailing bytes.
+    /// Encodings that the engine reads but no encoder writes, and trailing bytes, ordered by offset.
     pub fn notes(&self) -> &Notes {
         &self.notes
     }
 
-    /// The purposes of the bytes up to [`Outline::end`], in order. There are at most eight spans for each of
-    /// the `max_nodes`; the last one covers the rest as content.
+    /// The purposes of the bytes up to [`Outline::end`], in order. There are at most 8 × `max_nodes` spans;
+    /// the last of these marks all further bytes as content.
     pub fn spans(&self) -> &[Span] {
         &self.spans
     }
@@ -190,7 +192,7 @@ impl Node {
 struct Drawing {
     nodes: Vec<Node>,
     max_nodes: usize,
-    /// The nodes that have started but not ended.
+    /// The indexes of the nodes that have started but not ended.
     open: Vec<usize>,
     /// The number of values without a node that have started but not ended.
     hidden: usize,
@@ -203,7 +205,7 @@ impl Drawing {
         Self { nodes: Vec::new(), max_nodes, open: Vec::new(), hidden: 0, role: Role::Root }
     }
 
-    /// The nodes; those still open end at `end`.
+    /// The nodes; nodes that are still open end at `end`.
     fn finish(mut self, end: usize) -> Vec<Node> {
         if self.hidden > 0
             && let Some(node) = self.last_open()
@@ -478,7 +480,7 @@ impl Sink for Drawing {
     }
 }
 
-/// A comma-separated list that stops once it is long.
+/// A comma-separated list that is truncated after [`LIST`] bytes.
 #[derive(Default)]
 struct List {
     text: String,
@@ -500,7 +502,7 @@ impl List {
     }
 }
 
-/// The elements of this type that the components form, as far as a preview shows them: formatting floats takes time.
+/// Formats elements of type `ty`, but no more than a preview shows, since formatting floats takes time.
 fn elements(ty: VariantType, lanes: Lanes<'_>) -> List {
     let (Shape::Fixed(lane, per_element) | Shape::Packed(lane, per_element)) = ty.shape() else {
         unreachable!("{ty} has no components")
@@ -544,7 +546,7 @@ fn component(lane: Lane, lanes: Lanes<'_>) -> String {
     shown.unwrap_or_default()
 }
 
-/// A float with as many digits as distinguish it from the next one.
+/// A float with as many digits as distinguish it from the neighbouring floats.
 fn real(value: impl fmt::Debug) -> String {
     let mut text = format!("{value:?}");
     // Only affects NaN.
@@ -594,7 +596,7 @@ struct Page<'o, 'f, 'w, N: Iterator<Item = &'o Error>> {
 }
 
 impl<'o, N: Iterator<Item = &'o Error>> Page<'o, '_, '_, N> {
-    /// Bytes shown per value: the header and a little more.
+    /// The number of bytes shown per value: the header and up to 8 more.
     const SHOWN: usize = 12;
 
     fn node(&mut self, index: usize, node: &Node) -> fmt::Result {
@@ -670,7 +672,7 @@ impl<'o, N: Iterator<Item = &'o Error>> Page<'o, '_, '_, N> {
         depth: u32,
         text: &str,
     ) -> fmt::Result {
-        /// Deeper lines are not indented any further.
+        /// Maximum indentation, in levels.
         const INDENTED: u32 = 32;
         let indent = "  ".repeat(depth.min(INDENTED) as usize);
         let level = if depth > INDENTED { format!("(level {depth}) ") } else { String::new() };

@@ -6,7 +6,7 @@ use crate::format;
 
 /// A destination of encoded bytes.
 pub trait Output {
-    /// The number of bytes so far.
+    /// The number of bytes appended so far.
     fn len(&self) -> usize;
     /// Announces exactly how many bytes come next.
     ///
@@ -19,13 +19,14 @@ pub trait Output {
     fn put_zeros(&mut self, count: usize);
     /// Appends the engine's code units as UTF-8; `bytes` is their [`utf8_len`](crate::text::utf8_len).
     fn put_utf32(&mut self, units: &[u32], bytes: usize);
-    /// Appends length-prefixed, padded text in one pass: code units below 0x20_0000 as UTF-8, then `tail` NULs,
-    /// at most one, which the length includes. Returns `false` if it leaves the text to the other functions.
+    /// Appends length-prefixed, padded text in one pass: code units below 0x20_0000 as UTF-8, then `tail`
+    /// NULs (at most one). The length includes the NULs. Returns `false`, and appends nothing, if the caller
+    /// must use the other functions instead.
     fn put_text(&mut self, units: &[u32], tail: usize) -> bool {
         let _ = (units, tail);
         false
     }
-    /// Passes a block of `N` bytes to `write`, which returns how many of the first ones to append.
+    /// Passes a block of `N` bytes to `write`, which returns how many of its first bytes to append.
     ///
     /// Returns `false` without calling `write` if there is no memory for the whole block; fewer bytes may still fit.
     fn put_block<const N: usize>(&mut self, write: impl FnOnce(&mut [u8; N]) -> usize) -> bool;
@@ -80,14 +81,15 @@ impl Output for Vec<u8> {
     }
 }
 
-/// Output into storage of a fixed or growing size, from its start on. Faster than appending to a [`Vec`].
+/// An [`Output`] that fills storage of fixed or growing size from its start. It is faster than appending to a
+/// [`Vec`].
 #[derive(Debug)]
 pub struct Buffer<B> {
     bytes: B,
     used: usize,
 }
 
-/// Storage of a [`Buffer`].
+/// The storage of a [`Buffer`].
 pub trait Storage: AsMut<[u8]> + AsRef<[u8]> {
     /// Grows to at least `bytes` bytes, and returns whether that was possible.
     fn grow(&mut self, bytes: usize) -> bool;
@@ -187,12 +189,13 @@ impl<B: Storage> Output for Buffer<B> {
 
     #[inline]
     fn put_text(&mut self, units: &[u32], tail: usize) -> bool {
-        /// Longer text is measured first: it is likely to take far less than its upper bound.
+        /// The maximum number of code units that are written without measuring. Longer text is likely to take
+        /// far less than its upper bound.
         const LONGEST: usize = 1 << 12;
         const COUNT: usize = size_of::<u32>();
 
         debug_assert!(tail <= 1, "at most one NUL");
-        // The length, whole blocks even at the end, and four zeros.
+        // The upper bound: the length prefix, whole blocks of 4 bytes per unit, and four zeros.
         let most = COUNT + units.len().next_multiple_of(utf8::UNITS) * 4 + COUNT;
         if units.len() > LONGEST || self.reserve(most).is_err() {
             return false;
@@ -210,7 +213,7 @@ impl<B: Storage> Output for Buffer<B> {
         };
         let counted = bytes + tail;
         *count = (counted as u32).to_le_bytes();
-        // Tail and padding; further zeros are not counted.
+        // The tail and the padding; zeros beyond them are not part of the output.
         text[bytes..bytes + 4].fill(0);
         self.used += COUNT + format::padded(counted);
         true

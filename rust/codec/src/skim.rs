@@ -44,8 +44,9 @@ impl<'a, D: Dialect> Skimmer<'a, D> {
         D::type_of(*self.cursor.rest().first()?)
     }
 
-    /// Skips the next value, nested values included. Returns whether it takes at most `most` bytes; if not, it may
-    /// not have been skipped whole. `None` if the bytes are not a value. Decoding may still reject a skipped value.
+    /// Skips the next value, nested values included. Returns whether it takes at most `most` bytes; if not,
+    /// only a part of it may have been skipped. `None` if the bytes are not a value. Decoding may still
+    /// reject a skipped value.
     #[inline(always)]
     pub fn skip_value(&mut self, most: usize) -> Option<bool> {
         let header = self.cursor.peek()?;
@@ -61,7 +62,8 @@ impl<'a, D: Dialect> Skimmer<'a, D> {
         self.skip_value(usize::MAX).map(drop)
     }
 
-    /// Like [`Skimmer::skip_all`], but records the ends of containers. `None` also if there is no memory for that.
+    /// Like [`Skimmer::skip_all`], but records the ends of containers. Also returns `None` if there is no
+    /// memory for the open containers.
     pub fn skip_noting(&mut self, ends: &mut Ends) -> Option<()> {
         struct Open {
             start: usize,
@@ -121,8 +123,8 @@ impl<'a, D: Dialect> Skimmer<'a, D> {
         Some(self.position() <= end)
     }
 
-    /// Skips the header of a value without a fixed size, and its own content. Returns the number of values
-    /// inside it that follow.
+    /// Skips the header of a value without a fixed size, and all content before its nested values. Returns
+    /// the number of nested values that follow.
     #[inline(always)]
     fn skip_head(&mut self, header: u32) -> Option<usize> {
         self.skip(4)?;

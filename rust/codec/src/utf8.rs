@@ -1,4 +1,4 @@
-//! UTF-8 → code units or text, validated on the way.
+//! Converts UTF-8 to code units or text, and validates it in the same pass.
 
 use crate::error::ErrorKind;
 
@@ -27,10 +27,10 @@ pub fn to_utf32(bytes: &[u8], units: &mut [u32]) -> Option<usize> {
     while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>())
         && let Some(to) = units.get_mut(count..).and_then(|rest| rest.first_chunk_mut::<8>())
     {
-        // As if all were ASCII; the next characters overwrite the others.
+        // Converts all bytes as if they were ASCII; the next characters overwrite the wrong units.
         *to = block.map(u32::from);
         let word = u64::from_ne_bytes(*block).to_le();
-        // The first byte with its top bit set is the first non-ASCII byte or NUL.
+        // In `others`, the first byte with its top bit set is the first non-ASCII byte or NUL.
         let others = (word | word.wrapping_sub(ONE)) & TOP;
         if others == 0 {
             at += 8;
@@ -66,7 +66,7 @@ fn character(at: usize, bytes: &[u8]) -> Option<(u32, usize)> {
     let rest = bytes.get(at..)?;
     let word = match rest.first_chunk() {
         Some(four) => u32::from_ne_bytes(*four).to_le(),
-        // Missing bytes become NULs, which are not part of any character.
+        // Missing bytes become zeros, which no valid multi-byte character contains.
         None => rest.iter().rev().fold(0, |word, &byte| word << 8 | u32::from(byte)),
     };
     let bits = |byte: u32| word >> (8 * byte) & 0x3F;
@@ -90,8 +90,9 @@ fn character(at: usize, bytes: &[u8]) -> Option<(u32, usize)> {
     None
 }
 
-/// Text as Godot 3 reads it: with surrogates, some overlong forms and invalid code units. A surrogate pair
-/// becomes one character. If `replace`, U+FFFD replaces invalid units, and the second result counts them.
+/// Decodes text like Godot 3, which accepts surrogates, some overlong forms and invalid code units. A
+/// surrogate pair becomes one character. If `replace`, U+FFFD replaces invalid units, and the second result
+/// counts them.
 ///
 /// # Errors
 /// Fails if Godot 3 refuses the bytes, or if a code unit is invalid and `replace` is false.

@@ -4,12 +4,12 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// No unnamed files.
+/// Returns `None`: only Linux has unnamed files.
 pub fn unnamed(_folder: &Path) -> Option<File> {
     None
 }
 
-/// No unnamed files.
+/// Fails: only Linux has unnamed files.
 pub fn name(_file: &File, _place: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }

@@ -10,13 +10,14 @@ use variant_codec::frames::ReadAt;
 
 use crate::{Failure, LONGEST_WAIT, PAUSE, access, lock, locked, open, own_length};
 
-/// The maximum wait for a writer if a length is known, and the time between waits: loops of appends rarely pause.
+/// The maximum wait for a writer if a length is known, and the minimum time between two waits. A process that
+/// appends in a loop rarely pauses, so longer or more frequent waits would not help.
 const SHORT_WAIT: Duration = Duration::from_millis(10);
 const BETWEEN_WAITS: Duration = Duration::from_millis(100);
 
 /// A file for reading. It hides the bytes of an unfinished append, which may be removed again.
 ///
-/// The journal stays on this file even if another one replaces it.
+/// The journal keeps reading this file even if another file replaces it.
 pub struct Journal {
     file: Mutex<File>,
     place: PathBuf,

@@ -1,11 +1,12 @@
-//! Atomic replacement of files and appends to them, with one writer at a time across all processes. Independent of
-//! the engine, and tested without it on each platform.
+//! Replaces files atomically and appends to them, with one writer at a time across all processes. The crate
+//! is independent of the engine, and is tested without the engine on each platform.
 //!
 //! **The lock is on the file itself**, so there are no lock files, and the system releases the lock however a
 //! process ends. A save replaces the file, so a lock on the old file then excludes no one. After locking, a writer
 //! therefore checks that the path still leads to the locked file, and retries if not.
 //!
-//! A save locks the old file only once the new content is on disk. It then does not hold up readers and appends.
+//! A save locks the old file only once the new content is on disk. Until then, readers and appends need not
+//! wait.
 //!
 //! On a file system without locks, files are written without one, so that a game can still save.
 
@@ -34,9 +35,10 @@ mod system;
 use access::Held;
 pub use journal::Journal;
 
-/// The maximum wait for the lock of another process, which holds it while it writes.
+/// The maximum wait for a lock that another process holds while it writes.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(5);
-/// The polling interval while waiting. Short, because a process that writes in a loop frees the lock only for microseconds.
+/// The polling interval while waiting. It is short, because a process that writes in a loop frees the lock
+/// only for microseconds.
 const PAUSE: Duration = Duration::from_micros(50);
 
 /// The name of a temporary file: prefix, random letters and digits, suffix. It does not contain the name of the final
@@ -60,14 +62,14 @@ pub enum Failure {
     /// The folder of the file does not exist.
     #[error("folder does not exist")]
     NoFolder,
-    /// The name is that of a temporary file.
+    /// The name is reserved for temporary files.
     #[error("name is reserved for temporary files, which are deleted automatically")]
     ReservedName,
-    /// On Windows, the name is that of a device such as `nul`, with any suffix.
+    /// On Windows, the name is reserved for a device such as `nul`, with any suffix.
     #[error("name is reserved for a device on Windows")]
     DeviceName,
-    /// On Windows, the name means another file: a stream, one on another drive, or one without the trailing dots
-    /// and spaces.
+    /// On Windows, the name means another file: a stream, a file on another drive, or a file without the
+    /// trailing dots and spaces.
     #[error("name has a colon, or ends in a dot or space, which Windows takes for another file")]
     AmbiguousName,
     /// The last record, which starts at this byte, is truncated.
@@ -101,15 +103,15 @@ pub enum Failure {
 /// Fails if there are too many links, as in a loop, or the system cannot resolve the path.
 pub fn resolved(mut place: PathBuf) -> io::Result<PathBuf> {
     for _ in 0..MAX_LINKS {
-        // On Windows, this would access the device.
+        // On Windows, resolving the name of a device would access the device.
         if !is_named_as_device(&place) && !is_ambiguous(&place) {
             match place.canonicalize() {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                // Some Windows drives cannot canonicalize paths, nor can wine if they are long.
+                // Paths on some Windows drives cannot be canonicalized, nor can long paths in wine.
                 Err(_) if cfg!(windows) && place.metadata().is_ok() => return std::path::absolute(place),
                 found => return found,
             }
-            // A pipe or a deleted file, reached through /proc, exists without a path.
+            // A pipe or a deleted file that is reached through /proc exists without a path.
             if place.metadata().is_ok() {
                 return Ok(place);
             }
@@ -127,7 +129,7 @@ pub fn resolved(mut place: PathBuf) -> io::Result<PathBuf> {
     Err(io::Error::other("too many levels of symbolic links"))
 }
 
-/// Whether the name means a file other than the one that its folder lists under it.
+/// Whether the name means another file than the one that the folder lists under this name.
 fn is_ambiguous(place: &Path) -> bool {
     access::is_ambiguous(&place.as_os_str().to_string_lossy())
 }
@@ -137,7 +139,7 @@ fn is_named_as_device(place: &Path) -> bool {
 }
 
 fn in_full(folder: &Path) -> io::Result<PathBuf> {
-    // The parent of a bare name is empty: the current folder.
+    // The parent of a bare name is the empty path, which means the current folder.
     if folder.as_os_str().is_empty() { Path::new(".") } else { folder }.canonicalize()
 }
 
@@ -150,12 +152,12 @@ pub fn replace(place: &Path, parts: &[Vec<u8>]) -> Result<(), Failure> {
     replace_if(place, |_| Ok(()), parts)
 }
 
-/// Creates a file with these parts, in order, like [`replace`]. If several programs create it at the same time, one
-/// succeeds, unless the file system cannot tell them apart.
+/// Creates a file with these parts, in order, like [`replace`]. If several programs create the file at the
+/// same time, only one succeeds, provided that the file system can rename without replacing.
 ///
 /// # Errors
-/// [`Failure::System`] with [`io::ErrorKind::AlreadyExists`] if the file exists; otherwise those of
-/// [`replace`].
+/// [`Failure::System`] with [`io::ErrorKind::AlreadyExists`] if the file exists; otherwise fails as
+/// [`replace`] does.
 pub fn create(place: &Path, parts: &[Vec<u8>]) -> Result<(), Failure> {
     let is_new = |old: Option<&Metadata>| match old {
         None => Ok(()),
@@ -198,8 +200,8 @@ impl Stamp {
         self.length
     }
 
-    /// Compares all but the time of creation: to open a file in the lower layer of an overlay for writing, Linux
-    /// copies it.
+    /// Compares everything except the creation time: Linux copies a file in the lower layer of an overlay
+    /// when it is opened for writing, which changes this time.
     fn is_unchanged_since(&self, other: &Self) -> bool {
         self.id.0 == other.id.0 && (self.length, self.modified) == (other.length, other.modified)
     }
@@ -222,8 +224,8 @@ pub fn replace_read(place: &Path, read: &Stamp, parts: &[Vec<u8>]) -> Result<(),
     replace_if(place, is_as_read, parts)
 }
 
-/// The number of attempts if others create a missing file meanwhile. Limited because of dangling links: they
-/// exist but cannot be opened.
+/// The number of attempts if others create a missing file meanwhile. The number is limited because dangling
+/// links exist but cannot be opened.
 const TRIES: u32 = 3;
 
 fn replace_if(
@@ -231,7 +233,8 @@ fn replace_if(
     check: impl Fn(Option<&Metadata>) -> Result<(), Failure>,
     parts: &[Vec<u8>],
 ) -> Result<(), Failure> {
-    // If others create the file before this one gets its name, the next attempt replaces theirs under its lock.
+    // If others create the file before the new file gets its name, the next attempt locks their file and
+    // replaces it.
     for _ in 1..TRIES {
         match replace_now(place, &check, parts, false) {
             Err(Failure::System(error)) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -247,7 +250,7 @@ fn replace_now(
     parts: &[Vec<u8>],
     replaces_any: bool,
 ) -> Result<(), Failure> {
-    // Opened without truncating, to check write permission.
+    // The old file is opened without truncating it, to check write permission.
     let before = match alone(place, access::open_to_replace) {
         Err(Failure::System(error)) if error.kind() == io::ErrorKind::NotFound => None,
         before => Some(before?),
@@ -265,7 +268,8 @@ fn replace_now(
     };
     let (_file, beside) = beside(folder, fill)?;
     drop(before);
-    // Locked only now, so that others may read the old file and append to it while the new one is written.
+    // The old file is locked only now, so that others may read it and append to it while the new file is
+    // written.
     let mut old = match alone(place, |place| access::hold(place, OpenOptions::new().write(true))) {
         Err(Failure::System(error)) if error.kind() == io::ErrorKind::NotFound => None,
         old => Some(old?),
@@ -273,7 +277,8 @@ fn replace_now(
     let found = old.as_ref().map(File::metadata).transpose()?;
     check(found.as_ref())?;
     if found.as_ref().is_some_and(|found| like.as_ref().map(id) != Some(id(found))) && !replaces_any {
-        // Others have created or replaced the old file, so the new one does not have its access rights.
+        // Others have created or replaced the file at this path. The new file does not have the access rights
+        // of that file.
         return Err(io::Error::from(io::ErrorKind::AlreadyExists).into());
     }
     let mut beside = match old {
@@ -287,7 +292,7 @@ fn replace_now(
             Err(PathPersistError { error, .. }) if error.kind() == io::ErrorKind::AlreadyExists => {
                 return Err(error.into());
             }
-            // Not all file systems can do this. No one has created the file so far.
+            // Not all file systems can rename without replacing. No one has created the file so far.
             Err(PathPersistError { path, .. }) => path,
         },
     };
@@ -307,8 +312,8 @@ fn replace_now(
 
 /// A new, locked file in a folder with the content from `fill`, and its temporary name.
 fn beside(folder: &Path, fill: impl Fn(&File) -> io::Result<()>) -> Result<(File, TempPath), Failure> {
-    // An unnamed file disappears with its process, and gets a name only when complete. Not all file systems have
-    // them.
+    // An unnamed file disappears with its process, and gets a name only when complete. Not all file systems
+    // have unnamed files.
     if let Some(file) = system::unnamed(folder)
         && let Ok(()) = fill(&file)
         && let Held::Locked(file) | Held::Unlockable(file) = access::lock(file)?
@@ -317,7 +322,7 @@ fn beside(folder: &Path, fill: impl Fn(&File) -> io::Result<()>) -> Result<(File
         return Ok((file, named.into_temp_path()));
     }
     let make = |path: &Path| match access::hold(path, OpenOptions::new().write(true).create_new(true))? {
-        // Before it was locked, another process may have removed it as a leftover.
+        // Another process may have removed the file as a leftover before it was locked.
         Held::Locked(file) | Held::Unlockable(file) if fs::symlink_metadata(path).is_ok() => Ok(file),
         _ => Err(io::ErrorKind::AlreadyExists.into()),
     };
@@ -336,8 +341,8 @@ fn builder() -> Builder<'static, 'static> {
 /// and listing a large folder is slow.
 static CLEARED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-/// Removes temporary files of killed saves from a folder: regular files with our name pattern, if locking them proves
-/// that no one is writing to them.
+/// Removes temporary files of killed saves from a folder: regular files with the name pattern of temporary
+/// files, if locking them proves that no one is writing to them.
 fn remove_leftovers(folder: &Path) {
     if !lock(&CLEARED).insert(folder.to_owned()) {
         return;
@@ -348,7 +353,7 @@ fn remove_leftovers(folder: &Path) {
             && is_file()
             && let Ok(Held::Locked(_file)) = access::hold(&entry.path(), OpenOptions::new().write(true))
         {
-            // If it cannot be removed now, the next process tries again.
+            // If the file cannot be removed now, the next process tries again.
             drop(fs::remove_file(entry.path()));
         }
     }
@@ -408,7 +413,7 @@ fn append_to(mut file: &File, place: &Path, before: &Metadata, parts: &[Vec<u8>]
     let last = known(place, before).filter(|known| known.stamp == stamp).map(|known| known.last);
     // The metadata do not prove that nothing has changed, so the last record must also end where the file ends.
     if last.is_none_or(|last| !ends_with_record(file, last, before.len()).unwrap_or(false)) {
-        // Refuses files that cannot be synced to disk, such as those in /proc.
+        // Refuses files that cannot be synced to disk, such as files in /proc.
         access::sync(file)?;
         let contents = Mutex::new(file.try_clone()?);
         if let Some(format) =
@@ -445,7 +450,7 @@ fn ends_with_record(mut file: &File, last: u64, length: u64) -> io::Result<bool>
     Ok(frames::find_torn(&mut BufReader::new(file), length - last)?.is_none())
 }
 
-/// The offset of the last record in a file whose parts start at `start`.
+/// The file offset of the last record in `parts`, which start at `start`.
 fn last_record(parts: &[Vec<u8>], start: u64) -> Option<u64> {
     let (last, before) = parts.split_last()?;
     let start = before.iter().fold(start, |at, part| at + part.len() as u64);
@@ -462,23 +467,24 @@ const MOST_APPENDED: usize = 64;
 struct Appended {
     place: PathBuf,
     stamp: Stamp,
-    /// The offset of its last record.
+    /// The offset of the file's last record.
     last: u64,
 }
 
-/// The identity of a file. The creation time, if known, distinguishes it from a later file with the same number.
+/// The identity of a file. The creation time, if known, distinguishes the file from a later one with the same
+/// number.
 type Id = (access::Id, Option<SystemTime>);
 
 fn id(metadata: &Metadata) -> Id {
     (access::id(metadata), metadata.created().ok())
 }
 
-/// The state of a file after this process last appended to it, if still in [`APPENDED`].
+/// The state of a file after this process last appended to it, if the file is still in [`APPENDED`].
 fn known(place: &Path, metadata: &Metadata) -> Option<Appended> {
     lock(&APPENDED).iter().find(|known| known.place == place && known.stamp.id == id(metadata)).cloned()
 }
 
-/// The length of a file after this process last appended to it, if its last record still ends there.
+/// The length of a file after this process last appended to it, if the last record still ends at this length.
 fn own_length(place: &Path, file: &File) -> io::Result<Option<u64>> {
     let Some(known) = known(place, &file.metadata()?) else { return Ok(None) };
     let length = known.stamp.length;
@@ -490,7 +496,7 @@ fn own_length(place: &Path, file: &File) -> io::Result<Option<u64>> {
 /// # Errors
 /// Fails if the file cannot be opened.
 pub fn open(place: &Path) -> Result<File, Failure> {
-    // Checked before opening, which blocks for pipes.
+    // This is checked before opening, because opening a pipe blocks.
     refuse_others(place)?;
     Ok(File::open(place)?)
 }
@@ -536,7 +542,7 @@ fn refuse_names(place: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Waits until `hold` has locked the file. Returns `None` if others hold it for `longest_wait`.
+/// Waits until `hold` has locked the file. Returns `None` if others hold the lock for `longest_wait`.
 fn waited_for(
     place: &Path,
     hold: impl Fn(&Path) -> io::Result<Held>,
@@ -548,7 +554,7 @@ fn waited_for(
         match hold(place)? {
             Held::Unlockable(file) => return Ok(Some(file)),
             Held::Locked(file) if access::leads_to(place, &file)? => return Ok(Some(file)),
-            // Replaced before it was locked.
+            // The file was replaced before it was locked.
             Held::Locked(_) => {}
             Held::ByOthers => std::thread::sleep(PAUSE),
         }
@@ -569,7 +575,8 @@ mod tests {
 
     use super::*;
 
-    /// A file that an append has just created is replaced under its lock, because the append may remove it again.
+    /// A file that an append has just created is locked before it is replaced, because the append may remove
+    /// it again.
     #[test]
     fn a_new_file_takes_no_place_that_is_taken() -> Result<(), Failure> {
         let folder = tempfile::tempdir()?;

@@ -7,11 +7,11 @@ use std::path::Path;
 
 /// The result of locking a file.
 pub enum Held {
-    /// Locked while it is open.
+    /// The file is locked while it is open.
     Locked(File),
     /// The file system has no locks.
     Unlockable(File),
-    /// Locked by another process.
+    /// The file is locked by another process.
     ByOthers,
 }
 
@@ -56,7 +56,7 @@ fn try_lock(file: &File, shared: bool) -> Result<(), TryLockError> {
     if shared { file.try_lock_shared() } else { file.try_lock() }
 }
 
-/// Android has these locks too, but not in the standard library.
+/// Android has these locks too, but the standard library does not support them there.
 #[cfg(target_os = "android")]
 fn try_lock(file: &File, shared: bool) -> Result<(), TryLockError> {
     use rustix::fs::{FlockOperation as Lock, flock};
@@ -95,7 +95,7 @@ pub fn leads_to(place: &Path, file: &File) -> io::Result<bool> {
     }
 }
 
-/// Whether no one has locked an open file for writing; also if the file system has no locks.
+/// Whether no one has locked an open file for writing; always true if the file system has no locks.
 pub fn is_at_rest(_place: &Path, file: &File) -> bool {
     match try_lock(file, true) {
         Ok(()) => {
@@ -115,7 +115,7 @@ pub fn make_alike(file: &File, other: &Metadata, has_same_list: bool) -> io::Res
 
     let own = file.metadata()?;
     if (own.uid(), own.gid()) != (other.uid(), other.gid()) {
-        // Only root may change the owner; the group may still be one of our own.
+        // Only root may change the owner; the group may still be one of the user's own.
         drop(
             fchown(file, Some(other.uid()), Some(other.gid()))
                 .or_else(|_| fchown(file, None, Some(other.gid()))),
@@ -155,12 +155,12 @@ pub fn sync_folder(folder: &Path) {
     drop(File::open(folder).and_then(|folder| sync(&folder)));
 }
 
-/// Unix has no reserved device names.
+/// Always false: Unix has no reserved device names.
 pub fn is_device(_name: &str) -> bool {
     false
 }
 
-/// On Unix, each name means one file.
+/// Always false: on Unix, each name means one file.
 pub fn is_ambiguous(_place: &str) -> bool {
     false
 }

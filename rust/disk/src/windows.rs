@@ -1,5 +1,5 @@
-//! Locks and renaming on Windows, where opening a file restricts how others may open it. A byte-range lock would also
-//! exclude readers, the engine among them.
+//! Locks and renaming on Windows, where opening a file restricts how others may open it. A byte-range lock
+//! would also exclude readers, including the engine.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// `FILE_SHARE_READ`: others may read the file.
 const READERS: u32 = 1;
-/// `FILE_SHARE_DELETE` too: they may also replace and remove it, but not write to it.
+/// `FILE_SHARE_DELETE` as well: others may also replace and remove the file, but not write to it.
 const NO_WRITERS: u32 = READERS | 4;
 /// `ERROR_SHARING_VIOLATION`
 const IN_USE: i32 = 32;
@@ -17,21 +17,21 @@ const DENIED: i32 = 5;
 
 /// The result of locking a file.
 pub enum Held {
-    /// Locked while it is open.
+    /// The file is locked while it is open.
     Locked(File),
     /// The file system has no locks; does not happen here.
     #[expect(dead_code, reason = "for other systems")]
     Unlockable(File),
-    /// Locked by another process.
+    /// The file is locked by another process.
     ByOthers,
 }
 
-/// Opens a file that will be replaced. To open it for writing is to lock it.
+/// Opens a file that will be replaced. Opening the file for writing locks it.
 pub fn open_to_replace(place: &Path) -> io::Result<Held> {
     hold(place, OpenOptions::new().write(true))
 }
 
-/// Opens a file and locks it against other writers; it may be replaced.
+/// Opens a file and locks it against other writers. Others may still replace it.
 pub fn hold(place: &Path, options: &OpenOptions) -> io::Result<Held> {
     opened(place, options, NO_WRITERS)
 }
@@ -67,18 +67,18 @@ pub fn id(metadata: &Metadata) -> Id {
     metadata.creation_time()
 }
 
-/// Opening and locking are one step, so nothing can replace the file in between.
+/// Always true: opening and locking are one step, so nothing can replace the file in between.
 pub fn leads_to(_place: &Path, _file: &File) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Whether no one has locked the file at this path for writing. Nobody appends to a file that has been removed or
-/// replaced, so errors count as rest.
+/// Whether no one has locked the file at this path for writing. Nobody appends to a file that has been
+/// removed or replaced, so an error means that no one writes.
 pub fn is_at_rest(place: &Path, _file: &File) -> bool {
     !matches!(hold_for_reading(place), Ok(Held::ByOthers))
 }
 
-/// Permissions come from the folder.
+/// Does nothing: on Windows, permissions come from the folder.
 pub fn make_alike(_file: &File, _other: &Metadata, _has_same_list: bool) -> io::Result<()> {
     Ok(())
 }
@@ -102,13 +102,13 @@ pub fn sync(file: &File) -> io::Result<()> {
     file.sync_all()
 }
 
-/// The system syncs names to disk by itself.
+/// Does nothing: the system syncs names to disk by itself.
 pub fn sync_folder(_folder: &Path) {}
 
-/// Whether the last name of a path means another file. A colon starts a stream or a path on another drive. Windows
-/// drops dots and spaces at the end if the file exists.
+/// Whether the file name in a path means another file. A colon starts a stream or a path on another drive.
+/// Windows drops dots and spaces at the end if the file exists.
 pub fn is_ambiguous(place: &str) -> bool {
-    // Splits the text, because the standard library takes `C:name` in a folder for a drive.
+    // Splits the text, because the standard library treats `C:name` in a folder as a path on a drive.
     let name = place.rsplit(['/', '\\']).next().unwrap_or(place);
     let is_bare_drive = place.len() == 2;
     (name.contains(':') && !is_bare_drive) || (name.ends_with(['.', ' ']) && !matches!(name, "." | ".."))

@@ -1,6 +1,7 @@
 //! Files as other processes see them: replaced atomically, appended to in turn, whole after a kill.
 //!
-//! `cargo xtask platforms` runs these on each platform. `EMULATOR` names the program that runs this one there.
+//! `cargo xtask platforms` runs these tests on each platform. The environment variable `EMULATOR` names the
+//! emulator that runs this program there.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -124,7 +125,7 @@ fn a_save_waits_for_a_reader_who_does_not_share() -> Result<()> {
 fn names_are_long_and_in_any_script() -> Result<()> {
     let folder = folder()?;
     let mut place = folder.path().to_owned();
-    // Longer than the 260 characters that old Windows programs support.
+    // The path is longer than the 260 characters that old Windows programs support.
     for name in ["長い名前のフォルダー", "Ünïcödé und Leerzeichen", "папка", "🗡️ 🛡️"].iter().cycle().take(24)
     {
         place.push(name);
@@ -161,7 +162,7 @@ fn what_is_no_file_is_refused() -> Result<()> {
     Ok(())
 }
 
-/// Windows programs can neither open nor remove a file with such a name.
+/// Windows programs can neither open nor remove a file with the name of a device.
 #[test]
 #[cfg(windows)]
 fn names_of_devices_are_refused() -> Result<()> {
@@ -179,7 +180,8 @@ fn names_of_devices_are_refused() -> Result<()> {
     Ok(())
 }
 
-/// Windows takes such a name for a stream, a file on another drive, or one without trailing dots and spaces.
+/// Windows reads these names as a stream, a file on another drive, or a file without trailing dots and
+/// spaces.
 #[test]
 #[cfg(windows)]
 fn names_that_mean_another_file_are_refused() -> Result<()> {
@@ -190,7 +192,7 @@ fn names_that_mean_another_file_are_refused() -> Result<()> {
         ["C:there.dat", "z:new.dat", "there.dat:stream", "there.dat.", "there.dat ", "new.dat.", "new. ."]
     {
         for write in [replace, append] {
-            // Joined as text: a path would take `C:` for a drive.
+            // The name is joined as text, because joining paths would treat `C:` as a drive.
             let written = write(&resolved(format!("{start}/{name}").into())?, &[record(2)]);
             assert!(matches!(written, Err(Failure::AmbiguousName)), "{name}: {written:?}");
         }
@@ -222,7 +224,7 @@ fn a_truncated_record_is_not_appended_to() -> Result<()> {
 fn a_link_that_leads_nowhere_ends_no_call() -> Result<()> {
     let folder = folder()?;
     let place = folder.path().join("link");
-    // Created after the path was resolved.
+    // The link is created after the path was resolved.
     std::os::unix::fs::symlink(folder.path().join("none").join("file"), &place)?;
     assert!(append(&place, &[record(1)]).is_err());
     replace(&place, &[record(1)])?;
@@ -230,7 +232,7 @@ fn a_link_that_leads_nowhere_ends_no_call() -> Result<()> {
     Ok(())
 }
 
-/// Appends by others are checked, and so is another file in its place.
+/// Appends by others are checked, and so is another file at the same path.
 #[test]
 fn what_others_append_is_checked() -> Result<()> {
     use std::io::Write;
@@ -294,7 +296,7 @@ fn a_file_that_only_looks_unchanged_is_checked() -> Result<()> {
     Ok(())
 }
 
-/// A reader sees an append only when it is finished, and nothing of one that fails halfway.
+/// A reader sees an append only when the append is finished, and nothing of an append that fails halfway.
 #[test]
 #[cfg(not(any(target_family = "wasm", target_os = "android")))]
 fn an_append_that_is_not_done_is_not_seen() -> Result<()> {
@@ -321,7 +323,7 @@ fn an_append_that_is_not_done_is_not_seen() -> Result<()> {
     assert_eq!((index.count(&journal)?, index.find(&journal, 2)?), (2, None));
     #[cfg(not(windows))]
     {
-        // Under another name, it is still the file that the writer has locked.
+        // Even under another name, the journal's file is the one that the writer has locked.
         let moved = folder.path().join("moved.dat");
         fs::rename(&place, &moved)?;
         assert_eq!(index.count(&journal)?, 2);
@@ -352,7 +354,7 @@ fn a_reader_gives_up_while_others_append() -> Result<()> {
     fs::rename(&place, &moved)?;
     std::os::unix::fs::symlink(&moved, &place)?;
     let others = Journal::open(&moved)?;
-    // Each waits for 5 seconds, but only once.
+    // Each journal waits for 5 seconds, but only once.
     let (own, others) = std::thread::scope(|threads| {
         let own = threads.spawn(|| own.size());
         let asked = (0..100).map(|_| others.size()).last().expect("it was asked 100 times");
@@ -382,7 +384,7 @@ fn links_are_followed_and_modes_kept() -> Result<()> {
     Ok(())
 }
 
-/// Without its list, the group would get the mask of the whole list.
+/// Without the list, the group would get the rights in the list's mask.
 #[test]
 #[cfg(target_os = "linux")]
 fn access_control_lists_are_kept() -> Result<()> {
@@ -551,7 +553,7 @@ mod processes {
         let fails = |write: fn(&Path, &[Vec<u8>]) -> std::result::Result<(), Failure>| {
             assert!(matches!(write(&place, &[record(2)]), Err(Failure::Locked(_))));
         };
-        // Each waits for 5 seconds.
+        // Each call waits for 5 seconds.
         std::thread::scope(|threads| {
             threads.spawn(|| fails(replace));
             fails(append);

@@ -1,9 +1,9 @@
 //! Refuses invalid arguments to methods registered by godot-rust, as the engine does for its own methods.
 //!
-//! An untyped call may pass any number of arguments of any type. For invalid ones, godot-rust prints its own error and
-//! returns a code that the engine does not know ("Invalid call error code 1337"). This module wraps the methods that
-//! godot-rust registers, and checks arguments first. It accepts all arguments that godot-rust converts. The wrapper
-//! also corrects which methods are const.
+//! An untyped call may pass any number of arguments of any type. For invalid arguments, godot-rust prints its
+//! own error and returns a code that the engine does not know ("Invalid call error code 1337"). This module
+//! wraps the methods that godot-rust registers, and checks arguments first. It accepts all arguments that
+//! godot-rust converts. It also clears the const flag of methods that return nothing.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +18,8 @@ use godot::sys::{self, GodotFfi, interface_fn};
 use crate::interface::variant_ptr;
 use crate::refusal::{Refused, refused};
 
-/// The capacity for methods and property accessors; fewer exist. godot-rust checks the arguments of any beyond it.
+/// The maximum number of wrapped methods and property accessors; fewer exist. Beyond it, godot-rust checks
+/// the arguments.
 const MOST_METHODS: usize = 256;
 
 type Call = unsafe extern "C" fn(
@@ -40,15 +41,16 @@ struct Method {
 
 #[derive(PartialEq)]
 struct Parameter {
-    /// The type; Nil for any.
+    /// The type; Nil for any type.
     ty: sys::GDExtensionVariantType,
-    /// The class of objects; empty for any.
+    /// The class of objects; empty for any class.
     class: String,
     /// The address of the class's interned name, which stays the same while the class exists.
     class_name: usize,
 }
 
-/// The wrapped methods. Static, because the engine unregisters methods only after it has told the library to stop.
+/// The wrapped methods. They are static because the engine unregisters methods only after it has
+/// deinitialised the library.
 static METHODS: [OnceLock<Method>; MOST_METHODS] = [const { OnceLock::new() }; MOST_METHODS];
 
 static ENGINE: Mutex<sys::GDExtensionInterfaceGetProcAddress> = Mutex::new(None);
@@ -56,10 +58,10 @@ static REGISTER: Mutex<Option<sys::GDExtensionInterfaceClassdbRegisterExtensionC
     Mutex::new(None);
 static CHECKS_ITSELF: AtomicBool = AtomicBool::new(false);
 
-/// Wraps `engine`, which looks up the engine's functions by name; godot-rust is started with the result.
+/// Wraps `engine`, which looks up the engine's functions by name. godot-rust must be started with the result.
 ///
 /// # Safety
-/// - `engine` is what the engine passed to the entry point.
+/// - `engine` is the pointer that the engine passed to the entry point.
 pub unsafe fn with_checked_arguments(
     engine: sys::GDExtensionInterfaceGetProcAddress,
 ) -> sys::GDExtensionInterfaceGetProcAddress {
@@ -67,7 +69,7 @@ pub unsafe fn with_checked_arguments(
     Some(find)
 }
 
-/// Registers a method that checks its arguments itself.
+/// Calls `register`, which registers a method that checks its arguments itself.
 pub(crate) fn unchecked(register: impl FnOnce()) {
     CHECKS_ITSELF.store(true, Ordering::Relaxed);
     register();
@@ -108,11 +110,12 @@ unsafe extern "C" fn register(
     method: *const sys::GDExtensionClassMethodInfo,
 ) {
     let Some(register) = *lock(&REGISTER) else { return };
-    // SAFETY: `method` describes a method (`# Safety`). godot-rust's functions ignore the user data, so it is ours to
-    // set.
+    // SAFETY: `method` describes a method (`# Safety`). godot-rust's functions ignore the user data, so this
+    // function may replace it.
     unsafe {
         let mut method = *method;
-        // godot-rust registers a method with `&self` as const. One that returns nothing changes state behind a mutex.
+        // godot-rust registers methods with `&self` as const, but those that return nothing change state
+        // behind a mutex.
         if returns_nothing(&method) {
             method.method_flags &= !(sys::GDEXTENSION_METHOD_FLAG_CONST as u32);
         }
@@ -136,7 +139,8 @@ unsafe fn returns_nothing(method: &sys::GDExtensionClassMethodInfo) -> bool {
         || declared().type_ == sys::GDEXTENSION_VARIANT_TYPE_NIL && declared().usage & is_variant == 0
 }
 
-/// Stores a method in static memory; `None` if that is full. After a reload that kept the library, it is there already.
+/// Stores a method in static memory, unless it is there already after a reload that kept the library. Returns
+/// `None` if the memory is full.
 fn kept(method: Method) -> Option<&'static Method> {
     let mut method = Some(method);
     for place in &METHODS {
@@ -234,11 +238,12 @@ impl Parameter {
 /// The address of a name's interned text, which equal names share.
 fn address(name: &StringName) -> usize {
     const { assert!(size_of::<StringName>() == size_of::<usize>()) };
-    // SAFETY: a StringName is a pointer, whose size is asserted; godot-rust's is transparent over the engine's.
+    // SAFETY: a StringName is a pointer, whose size is asserted; godot-rust's StringName is transparent over
+    // the engine's.
     unsafe { std::ptr::from_ref(name).cast::<usize>().read() }
 }
 
-/// Called by the engine with Variants.
+/// The function that the engine calls with Variants.
 ///
 /// # Safety
 /// - `method` is the registered user data, `arguments` points to `count` pointers to live Variants.

@@ -1,14 +1,16 @@
 //! Verifies at start-up how the engine treats new memory, as `probe.rs` verifies the layout.
 //!
-//! Several threads fill elements, and build values of entries before these move into their Dictionary. On either access
-//! path, this relies on two facts. If one does not hold, every call uses only the calling thread.
+//! Several threads fill elements of an Array, or build values that later move into a Dictionary. On both
+//! access paths, this relies on two facts. If either fact does not hold, every call uses only the calling
+//! thread.
 //!
 //! - A resized Array or packed array does not share its buffer, so mutable access to an element copies nothing and
 //!   returns the same address each time.
 //! - The values of a Dictionary do not move while entries are added.
 //!
-//! Writing elements in place relies on a third fact: new elements need no destructor. They are Nil or, in an Array of
-//! plain numbers, numbers. New elements of a PackedStringArray are null pointers.
+//! Writing elements in place relies on a third fact: new elements need no destructor. New elements of an
+//! Array are Nil, or the default of a number or math type. New elements of a PackedStringArray are null
+//! pointers.
 
 use std::sync::OnceLock;
 
@@ -23,12 +25,12 @@ use crate::interface::{interface, variant_ptr};
 use crate::layout;
 use crate::types::{is_inline, plain_bytes};
 
-/// A fact that does not hold, by its name in the warning.
+/// The name of a fact that does not hold, as in the warning.
 type Fact = &'static str;
 
-/// Enough entries for a Dictionary to grow several times.
+/// The number of entries added; enough for a Dictionary to grow several times.
 const ENTRIES: i64 = 500;
-/// Lengths of new Arrays.
+/// The lengths of the new Arrays to check.
 const LENGTHS: [usize; 3] = [1, 3, 77];
 
 static OWN_PLACES: OnceLock<Result<(), Fact>> = OnceLock::new();
@@ -38,7 +40,8 @@ pub fn can_share_out() -> bool {
     OWN_PLACES.get().is_some_and(Result::is_ok)
 }
 
-/// Verifies that buffers are unshared and values do not move. `spoils` tells which facts a test falsifies.
+/// Verifies that buffers are unshared and values do not move. `spoils` returns whether a test falsifies a
+/// fact.
 pub(crate) fn own_places(spoils: impl Fn(&str) -> bool) -> Result<(), Fact> {
     *OWN_PLACES.get_or_init(|| {
         unshared(spoils("own_buffers"))?;
@@ -56,7 +59,8 @@ fn resized(element: VariantType, len: usize) -> Variant {
     array
 }
 
-/// Checks that mutable and const access return the same address. `spoilt` shares the buffers, to make it fail.
+/// Checks that mutable and const access return the same address. `spoilt` shares the buffers, to make the
+/// check fail.
 fn unshared(spoilt: bool) -> Result<(), Fact> {
     let fact = Err("buffer of a new Array");
     for len in LENGTHS {
@@ -94,7 +98,8 @@ fn strings(len: usize) -> Variant {
     strings.to_variant()
 }
 
-/// Checks that values do not move while entries are added. `spoilt` erases one and adds it again, to make it fail.
+/// Checks that values do not move while entries are added. `spoilt` erases an entry and adds it again, to
+/// make the check fail.
 fn staying(spoilt: bool) -> Result<(), Fact> {
     let dictionary = Building::default_value(VariantType::Dictionary);
     let add = |key: i64| {
@@ -115,7 +120,8 @@ fn staying(spoilt: bool) -> Result<(), Fact> {
     if places.iter().enumerate().all(stays) { Ok(()) } else { Err("values of a growing Dictionary") }
 }
 
-/// Checks the contents of new elements, for direct access. `spoilt` uses another type, to make it fail.
+/// Checks the contents of new elements, for direct access. `spoilt` uses another type, to make the check
+/// fail.
 pub(crate) fn new_elements(spoilt: bool) -> Result<(), Fact> {
     let fact = Err("elements of a new Array");
     for ty in VariantType::ALL {

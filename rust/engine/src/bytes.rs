@@ -1,4 +1,4 @@
-//! Bytes in and out of PackedByteArrays.
+//! Writes and borrows the bytes of PackedByteArrays.
 
 use godot::builtin::PackedByteArray;
 use variant_codec::memory::check_memory;
@@ -6,13 +6,13 @@ use variant_codec::{ErrorKind, Result};
 
 use crate::interface::interface;
 
-/// Makes a PackedByteArray hold exactly these bytes.
+/// Replaces the contents of a PackedByteArray with these bytes.
 ///
 /// # Errors
 /// [`ErrorKind::OutOfMemory`].
 #[inline(always)]
 pub fn set_bytes(array: &mut PackedByteArray, bytes: &[u8]) -> Result<()> {
-    // Checked first, because the engine would print its own error.
+    // Memory is checked first, because the engine would print its own error.
     check_memory(bytes.len())?;
     if interface().set_bytes(array, bytes) { Ok(()) } else { Err(ErrorKind::OutOfMemory(bytes.len()).into()) }
 }

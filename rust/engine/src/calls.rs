@@ -1,8 +1,9 @@
-//! Static methods registered with the engine directly: godot-rust's wrapper costs more than encoding a small value. An
-//! int is encoded in 43 instead of 109 ns and decoded in 46 instead of 107 ns (`cargo xtask bench int`).
+//! Static methods registered with the engine directly, because godot-rust's wrapper costs more than encoding
+//! a small value. An int is encoded in 43 instead of 109 ns and decoded in 46 instead of 107 ns
+//! (`cargo xtask bench int`).
 //!
-//! Each takes one argument and an optional flag, which defaults to false. The engine calls it with any number of
-//! Variants of any type or, if the script's types are known, with plain values.
+//! Each method takes one argument and an optional flag, which defaults to false. The engine calls a method
+//! with any number of Variants of any type or, if the script's types are known, with plain values.
 
 use std::ffi::c_void;
 
@@ -30,7 +31,8 @@ pub trait StaticMethod {
     /// The type of the result.
     type Return: Return;
 
-    /// Does the work and overwrites `result`. Scripts that run meanwhile may change the variable behind `argument`.
+    /// Runs the method and overwrites `result`. Scripts that run meanwhile may change the variable behind
+    /// `argument`.
     ///
     /// Must not panic: a panic would end the process.
     fn call(argument: &Self::Argument, flag: bool, result: &mut Self::Return);
@@ -41,7 +43,7 @@ pub trait StaticMethod {
 /// # Safety
 /// - The engine's value of type `TYPE`, or any Variant if `TYPE` is Nil, can be borrowed as this type.
 pub unsafe trait Argument: FromGodot + std::fmt::Debug {
-    /// The type; Nil for any.
+    /// The type; Nil for any type.
     const TYPE: VariantType;
 }
 
@@ -62,9 +64,10 @@ const _: () = assert!(
 /// A result type.
 ///
 /// # Safety
-/// - The memory that the engine passes for such a result holds a live value that can be borrowed as this type.
+/// - The memory that the engine passes for a result of this type holds a live value that can be borrowed as
+///   this type.
 pub unsafe trait Return: ToGodot {
-    /// Turns `result`, which is Nil, into a value of this type, and has `fill` set it.
+    /// Turns the Nil `result` into a value of this type, and calls `fill` to set it.
     fn fill(result: &mut Variant, fill: impl FnOnce(&mut Self));
 }
 
@@ -81,7 +84,8 @@ unsafe impl Return for PackedByteArray {
     #[inline(always)]
     fn fill(result: &mut Variant, fill: impl FnOnce(&mut Self)) {
         let interface = interface();
-        // SAFETY: a Nil needs no destructor. The PackedByteArray made there is borrowed in place.
+        // SAFETY: a Nil needs no destructor. The PackedByteArray constructed in `result` is borrowed in
+        // place.
         let bytes = unsafe {
             interface.construct_empty_bytes(result);
             &mut *interface.payload(result, VariantType::PackedByteArray).cast::<PackedByteArray>()
@@ -116,7 +120,7 @@ pub fn register<C: GodotClass, M: StaticMethod>() {
     arguments::unchecked(|| method.register_extension_class_method());
 }
 
-/// Called by the engine with Variants.
+/// The function that the engine calls with Variants.
 ///
 /// # Safety
 /// - `arguments` points to `count` pointers to live Variants.
@@ -155,7 +159,7 @@ unsafe extern "C" fn call<M: StaticMethod>(
     }
 }
 
-/// Called by the engine with plain values.
+/// The function that the engine calls with plain values.
 ///
 /// # Safety
 /// - `arguments` points to pointers to live values of the two arguments' types.
@@ -166,8 +170,9 @@ unsafe extern "C" fn call_plain<M: StaticMethod>(
     arguments: *const sys::GDExtensionConstTypePtr,
     result: sys::GDExtensionTypePtr,
 ) {
-    // SAFETY: the engine passes both arguments and memory for the result (`# Safety`). The unsafe traits of `Argument`
-    // and `Return` guarantee that they can be borrowed as these types; the engine's bool is one byte.
+    // SAFETY: the engine passes both arguments and memory for the result (`# Safety`). The unsafe traits
+    // `Argument` and `Return` guarantee that the values can be borrowed as these types; the engine's bool is
+    // one byte.
     let (argument, flag, result) = unsafe {
         let [argument, flag] = *arguments.cast::<[sys::GDExtensionConstTypePtr; 2]>();
         (&*argument.cast::<M::Argument>(), *flag.cast::<u8>() != 0, &mut *result.cast::<M::Return>())
@@ -175,7 +180,7 @@ unsafe extern "C" fn call_plain<M: StaticMethod>(
     M::call(argument, flag, result);
 }
 
-/// The argument and the flag, if their number is valid.
+/// The argument and the flag; an error if the number of arguments or the flag is invalid.
 #[inline(always)]
 fn checked<'a, M: StaticMethod>(arguments: &[&'a Variant]) -> Result<(&'a Variant, bool), Refused> {
     match *arguments {
@@ -202,8 +207,8 @@ fn borrowed<A: Argument>(argument: &Variant) -> Option<&A> {
         // SAFETY: the guard of the arm above has checked the type.
         ty => unsafe { interface().payload(argument, ty).cast_const().cast() },
     };
-    // SAFETY: both pointers are to a value that can be borrowed as this type (its unsafe trait) and lives as long as
-    // the Variant.
+    // SAFETY: either pointer is to a value that can be borrowed as this type, as the unsafe trait guarantees,
+    // and that lives as long as the Variant.
     Some(unsafe { &*value })
 }
 

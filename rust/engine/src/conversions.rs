@@ -1,7 +1,8 @@
-//! The values that the engine converts when they are put into a typed container of another type.
+//! The conversions that the engine applies to values put into a typed container of another type.
 //!
-//! The engine's typed append converts a value of another type, or prints an error for each one. To print one error for
-//! all, a table measured on the running engine predicts the result, and the engine gets only valid values.
+//! The engine's typed append converts a value of another type, or prints an error if it cannot. To print one
+//! error for many values, this module predicts the result from a table measured on the running engine, and
+//! passes only valid values to the engine.
 
 use std::sync::OnceLock;
 
@@ -19,7 +20,7 @@ use crate::read::Reader;
 pub struct Conversions {
     /// By target type id: a bit for each source type id that the engine converts from.
     sources: [u64; VariantType::COUNT],
-    /// Whether ints become 64-bit floats, not 32-bit ones.
+    /// Whether ints become 64-bit rather than 32-bit floats.
     widens_ints: bool,
 }
 
@@ -27,13 +28,13 @@ pub struct Conversions {
 pub struct Converted {
     /// The value.
     pub value: Variant,
-    /// Characters of text that containers were converted to.
+    /// The number of characters in the value if containers were converted to text; otherwise 0.
     pub text: usize,
 }
 
 static CONVERSIONS: OnceLock<Conversions> = OnceLock::new();
 
-/// Measures the running engine.
+/// Measures the conversions of the running engine.
 pub(crate) fn measure() {
     CONVERSIONS.get_or_init(|| {
         let is_broad = converts_broadly();
@@ -62,19 +63,20 @@ pub(crate) fn measure() {
     });
 }
 
-/// Whether this engine converts everything that its strict rules allow (4.6 and newer), or only text and ints.
+/// Whether this engine converts everything that its strict rules allow (4.6 and newer), rather than only text
+/// and ints.
 ///
-/// One conversion tells them apart: older engines round an int to a 32-bit float.
+/// One conversion reveals this: older engines round an int to a 32-bit float.
 fn converts_broadly() -> bool {
     let probe = Building::empty_array(VariantType::Float);
     probe.call("append", &[16_777_217_i64.to_variant()]);
     probe.call("front", &[]).to::<f64>() == 16_777_217.0
 }
 
-/// Whether the engine's typed append really accepts a default value of `source`.
+/// Whether the engine's typed append really accepts a value of type `source`.
 fn is_taken(target: VariantType, source: VariantType) -> bool {
     let value = match source {
-        // The default, an empty String, is not a color; the engine would print an error.
+        // The default, an empty String, is not a color, so the engine would print an error.
         VariantType::String => GString::from("red").to_variant(),
         _ => Building::default_value(source),
     };
@@ -90,15 +92,17 @@ impl Conversions {
         CONVERSIONS.get().expect("the extension has been initialised by the engine")
     }
 
-    /// Whether the engine's typed append takes a `source` where `target` is declared.
+    /// Whether the engine's typed append accepts a value of type `source` for the declared type `target`.
     fn takes(&self, target: VariantType, source: VariantType) -> bool {
         target == source || self.sources[usize::from(target.id())] >> source.id() & 1 != 0
     }
 
-    /// Converts a value as the engine's typed append does, without printing errors; `None` if it would refuse it.
+    /// Converts a value as the engine's typed append does, without printing errors. Returns `None` if the
+    /// engine would refuse the value.
     pub fn convert(&self, target: VariantType, value: &Variant) -> Option<Converted> {
         let source = Reader::new().ty(value)?;
-        // The only conversion of containers to text. Each level of nesting escapes the text again, which doubles it.
+        // This is the only conversion of containers to text. Each level of nesting escapes the text again,
+        // which doubles its length.
         let is_text = target == VariantType::PackedStringArray && source == VariantType::Array;
         // The engine would print an error for each container nested too deeply.
         if !self.takes(target, source) || is_text && is_nested_deeper(value, MAX_TEXT_DEPTH) {
@@ -124,7 +128,7 @@ impl Conversions {
         Some(Converted { value, text })
     }
 
-    /// Replaces the parts that the engine would report as errors and convert to a default with that default.
+    /// Replaces invalid parts with the defaults that the engine would use after printing an error.
     fn replace_invalid(&self, target: VariantType, value: Variant) -> Variant {
         match (target, Reader::new().ty(&value)) {
             (VariantType::Color, Some(VariantType::String)) => valid_color(value),
@@ -184,7 +188,7 @@ pub fn is_nested_deeper(container: &Variant, levels: usize) -> bool {
     false
 }
 
-/// Whether this text is a valid NodePath: no subname but the last may be empty.
+/// Whether this text is a valid NodePath: only the last subname may be empty.
 fn is_path(text: &str) -> bool {
     let Some((_, subnames)) = text.split_once(':') else { return true };
     let mut subnames = subnames.split(':').rev();
@@ -192,7 +196,7 @@ fn is_path(text: &str) -> bool {
     subnames.all(|subname| !subname.is_empty())
 }
 
-/// Black for a String that is not a color name or code, as in the engine.
+/// The value, or black for a String that is not a color name or code, as in the engine.
 fn valid_color(value: Variant) -> Variant {
     match value.try_to::<GString>() {
         Ok(text) if Color::from_string(&text).is_none() => Color::from_rgba(0.0, 0.0, 0.0, 1.0).to_variant(),
@@ -200,7 +204,7 @@ fn valid_color(value: Variant) -> Variant {
     }
 }
 
-/// The engine's own test before it converts a Basis to a Quaternion.
+/// Whether a Basis passes the engine's own test for conversion to a Quaternion.
 fn is_rotation(basis: &Variant) -> bool {
     /// The engine's `UNIT_EPSILON`.
     const TOLERANCE: f64 = 0.001;

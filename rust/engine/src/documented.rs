@@ -1,4 +1,5 @@
-//! The documented access path, against which `probe.rs` verifies facts about memory: reads values and makes Strings.
+//! The documented access path, which reads values and makes Strings. `probe.rs` verifies facts about memory
+//! against it.
 
 use godot::builtin::{GString, Variant};
 use godot::sys::{self, GodotFfi, interface_fn};
@@ -16,7 +17,7 @@ pub(crate) fn element_address(array: &Variant, index: usize) -> usize {
     }
 }
 
-/// The address of the value at a key that a Dictionary has, by the documented function.
+/// The address of the value of an existing key in a Dictionary, by the documented function.
 pub(crate) fn value_address(dictionary: &Variant, key: &Variant) -> usize {
     // SAFETY: all callers pass a Dictionary with this key.
     unsafe {
@@ -85,14 +86,14 @@ pub(crate) unsafe fn documented_elements(array: TypePtr, ty: VariantType) -> (*c
     (first, count)
 }
 
-/// A String of this text by the engine's own conversion.
+/// A String of this text, converted by the engine.
 pub(crate) fn documented_string(text: &str) -> GString {
-    // The engine would drop a byte-order mark.
+    // The engine's UTF-8 conversion would drop a byte-order mark.
     if text.starts_with(BOM) {
         let units: Vec<u32> = text.chars().map(u32::from).collect();
         return string_of_units(&units);
     }
-    // SAFETY: the pointer and the length are those of `text`, which the engine copies.
+    // SAFETY: the pointer and the length describe `text`, which the engine copies.
     unsafe {
         GString::new_with_uninit(|place| {
             interface_fn!(string_new_with_utf8_chars_and_len2)(
@@ -106,7 +107,7 @@ pub(crate) fn documented_string(text: &str) -> GString {
 
 /// A String of these code units.
 pub(crate) fn string_of_units(units: &[u32]) -> GString {
-    // SAFETY: the pointer and the length are those of `units`, which the engine copies.
+    // SAFETY: the pointer and the length describe `units`, which the engine copies.
     unsafe {
         GString::new_with_uninit(|place| {
             interface_fn!(string_new_with_utf32_chars_and_len)(

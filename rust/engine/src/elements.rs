@@ -11,8 +11,8 @@ use crate::interface::{Interface, TypePtr};
 
 /// The elements of a borrowed Array.
 ///
-/// Threads share it for reading: the engine counts references atomically, and the calling script waits. Another thread
-/// that changes the Array meanwhile breaks the engine's own rule for shared data.
+/// Several threads may read the elements: the engine counts references atomically, and the calling script
+/// waits. A thread that changes the Array meanwhile breaks the engine's own rule for shared data.
 #[derive(Clone, Copy)]
 pub struct Elements<'a> {
     array: TypePtr,
@@ -22,9 +22,9 @@ pub struct Elements<'a> {
     borrowed: PhantomData<&'a Variant>,
 }
 
-// SAFETY: only reads, which the engine allows on several threads (see the type).
+// SAFETY: the elements are only read, which the engine allows on several threads (see the type).
 unsafe impl Send for Elements<'_> {}
-// SAFETY: only reads, which the engine allows on several threads (see the type).
+// SAFETY: the elements are only read, which the engine allows on several threads (see the type).
 unsafe impl Sync for Elements<'_> {}
 
 impl<'a> Elements<'a> {
@@ -59,7 +59,7 @@ impl<'a> Elements<'a> {
         self.len == 0
     }
 
-    /// A range of the elements, if they are read in place and the range lies within.
+    /// The elements in a range; `None` if they are not read in place or the range is out of bounds.
     #[inline(always)]
     pub(crate) fn slice(&self, range: Range<usize>) -> Option<&'a [Variant]> {
         if self.first.is_null() || range.start > range.end || range.end > self.len {

@@ -6,8 +6,8 @@ use godot::builtin::Variant;
 
 use crate::slots::{StagedValues, Tie};
 
-/// Ties a value, its gaps and the threads that fill them to one call of [`with_gaps`]. Each call has its own, and
-/// nothing tied to it can leave the call, not even on a thread that outlives it.
+/// Ties a value, its gaps and the threads that fill them to one call of [`with_gaps`]. Each call has its own
+/// scope. Nothing tied to the scope can leave the call, not even on a thread that outlives the call.
 #[derive(Clone, Copy)]
 pub struct Scope<'s>(Tie<'s>);
 
@@ -23,8 +23,8 @@ impl<'s> Unfinished<'s> {
     }
 }
 
-/// Calls `make`, which builds a value with gaps that any thread may fill. Returns the value when nothing can fill a gap
-/// any more. An unfilled gap holds Nil, or the default of its container's type.
+/// Calls `make`, which builds a value with gaps that any thread may fill. Returns the value when nothing can
+/// fill a gap any more. An unfilled gap holds Nil, or the default of its container's declared type.
 ///
 /// ```no_run
 /// use variant_engine::{Building, ContainerType, with_gaps};
@@ -41,7 +41,7 @@ impl<'s> Unfinished<'s> {
 /// });
 /// ```
 ///
-/// Gaps do not leave the call:
+/// Gaps cannot leave the call:
 ///
 /// ```compile_fail
 /// use variant_engine::{Building, ContainerType, with_gaps};
@@ -55,7 +55,7 @@ impl<'s> Unfinished<'s> {
 /// });
 /// ```
 ///
-/// Nor can a thread that outlives the call take them:
+/// Nor can a thread that outlives the call take gaps:
 ///
 /// ```compile_fail
 /// use variant_engine::{Building, ContainerType, with_gaps};
@@ -74,8 +74,8 @@ pub fn with_gaps<R>(
 ) -> Option<(Variant, R)> {
     let (Unfinished { value, staged }, result) = make(Scope(PhantomData))?;
     for values in staged {
-        // SAFETY: `make` has returned, so no slots and no construction of this call exist any more (their lifetime is
-        // that of the call).
+        // SAFETY: `make` has returned, so no slots and no construction of this call exist any more: their
+        // lifetime ends with the call.
         unsafe { values.settle() };
     }
     Some((value, result))

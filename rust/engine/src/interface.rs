@@ -1,4 +1,4 @@
-//! The engine functions used, looked up once through godot-rust's `sys` layer.
+//! The engine functions that this crate uses, looked up once through godot-rust's `sys` layer.
 
 use std::sync::OnceLock;
 
@@ -37,13 +37,13 @@ mod hash {
     pub const OBJECT_GET_SCRIPT: i64 = 1214101251;
 }
 
-/// A method of a class. The engine keeps it until it ends.
+/// A method of a class. The engine keeps the method until the process ends.
 #[derive(Clone, Copy)]
 pub(crate) struct MethodBind(pub sys::GDExtensionMethodBindPtr);
 
 // SAFETY: the engine's methods are immutable, and may be called on any thread.
 unsafe impl Send for MethodBind {}
-// SAFETY: as above.
+// SAFETY: as for `Send`.
 unsafe impl Sync for MethodBind {}
 
 impl MethodBind {
@@ -62,11 +62,11 @@ impl MethodBind {
     }
 }
 
-/// The engine functions used. All of them are documented parts of the GDExtension interface.
+/// The engine functions that this crate uses. All of them are documented parts of the GDExtension interface.
 pub(crate) struct Interface {
-    /// By type id: returns a pointer to a Variant's payload; `None` for Nil.
+    /// By type id: the function that returns a pointer to a Variant's payload; `None` for Nil.
     payload: [sys::GDExtensionVariantGetInternalPtrFunc; VariantType::COUNT],
-    /// By type id: makes a Variant from a value of this type; `None` for Nil.
+    /// By type id: the function that makes a Variant from a value of this type; `None` for Nil.
     from_type: [sys::GDExtensionVariantFromTypeConstructorFunc; VariantType::COUNT],
     /// By type id: the `size` method of containers and packed arrays.
     size: [Option<Method>; VariantType::COUNT],
@@ -92,14 +92,14 @@ pub(crate) struct Interface {
 /// An empty PackedByteArray, from which others are copied.
 struct EmptyBytes(PackedByteArray);
 
-// SAFETY: it is only copied; an empty array has no buffer, so there is no reference count.
+// SAFETY: the array is only copied, and an empty array has neither a buffer nor a reference count.
 unsafe impl Send for EmptyBytes {}
-// SAFETY: it is only copied; an empty array has no buffer, so there is no reference count.
+// SAFETY: the array is only copied, and an empty array has neither a buffer nor a reference count.
 unsafe impl Sync for EmptyBytes {}
 
 static INTERFACE: OnceLock<Interface> = OnceLock::new();
 
-/// The table, filled by [`load`].
+/// The engine functions, which [`load`] has looked up.
 #[inline(always)]
 pub(crate) fn interface() -> &'static Interface {
     INTERFACE.get().expect("the extension has been initialised by the engine")
@@ -111,7 +111,7 @@ pub fn is_debug_build() -> bool {
     interface().is_debug_build
 }
 
-/// Fills the table. A second call, after a reload, has no effect.
+/// Looks up the engine functions. A second call, after a reload, has no effect.
 pub(crate) fn load() {
     INTERFACE.get_or_init(|| {
         let by_type = |id: usize| id as sys::GDExtensionVariantType;
@@ -138,19 +138,19 @@ pub(crate) fn load() {
         Interface {
             payload: std::array::from_fn(|id| match id {
                 0 => None,
-                // SAFETY: the interface is initialised, and `id` is that of a type other than Nil.
+                // SAFETY: the interface is initialised, and `id` is the id of a type other than Nil.
                 _ => unsafe { interface_fn!(variant_get_ptr_internal_getter)(by_type(id)) },
             }),
             from_type: std::array::from_fn(|id| match id {
                 0 => None,
-                // SAFETY: the interface is initialised, and `id` is that of a type other than Nil.
+                // SAFETY: the interface is initialised, and `id` is the id of a type other than Nil.
                 _ => unsafe { interface_fn!(get_variant_from_type_constructor)(by_type(id)) },
             }),
             size: std::array::from_fn(|id| {
                 let ty = VariantType::ALL[id];
                 sized(ty).then(|| method(ty, "size", hash::GET_INT))
             }),
-            // SAFETY: the interface is initialised; the first constructor of either type takes no arguments.
+            // SAFETY: the interface is initialised; an Array's first constructor takes no arguments.
             empty_array: unsafe {
                 interface_fn!(variant_get_ptr_constructor)(by_type(VariantType::Array.id().into()), 0)
             },
@@ -209,7 +209,7 @@ impl Interface {
     /// Constructs a Variant of type `ty` at `slot` from the value at `value`.
     ///
     /// # Safety
-    /// - `slot` is valid for writing a Variant, and what it holds needs no destructor.
+    /// - `slot` is valid for writing a Variant, and its old contents need no destructor.
     /// - `value` points to a live value of type `ty` in the engine's own layout.
     #[inline(always)]
     pub unsafe fn construct(&self, slot: *mut Variant, ty: VariantType, value: TypePtr) {
@@ -218,10 +218,10 @@ impl Interface {
         unsafe { construct(slot.cast(), value) };
     }
 
-    /// Makes a Variant at `slot` with the default value of a type.
+    /// Constructs a Variant at `slot` with the default value of a type.
     ///
     /// # Safety
-    /// - `slot` is valid for writing a Variant, and what it holds needs no destructor.
+    /// - `slot` is valid for writing a Variant, and its old contents need no destructor.
     #[inline(always)]
     pub unsafe fn construct_default(&self, ty: VariantType, slot: *mut Variant) {
         let mut error = sys::default_call_error();
@@ -237,7 +237,7 @@ impl Interface {
         }
     }
 
-    /// Makes an empty Array or Dictionary in its own memory.
+    /// Constructs an empty Array or Dictionary at `container`.
     ///
     /// # Safety
     /// - `container` is valid for writing a value of type `ty`, which is Array or Dictionary.
@@ -249,10 +249,10 @@ impl Interface {
         unsafe { construct(container.cast(), std::ptr::null()) };
     }
 
-    /// Makes an empty PackedByteArray at `slot`.
+    /// Constructs a Variant at `slot` with an empty PackedByteArray.
     ///
     /// # Safety
-    /// - `slot` is valid for writing a Variant, and what it holds needs no destructor.
+    /// - `slot` is valid for writing a Variant, and its old contents need no destructor.
     #[inline(always)]
     pub unsafe fn construct_empty_bytes(&self, slot: *mut Variant) {
         // SAFETY: `slot` is valid for writing (`# Safety`); the constructor only reads the value, which is of this
@@ -260,7 +260,8 @@ impl Interface {
         unsafe { self.construct(slot, VariantType::PackedByteArray, self.empty_bytes.0.sys().cast_mut()) };
     }
 
-    /// Makes a PackedByteArray hold exactly these bytes. Returns false if there is no memory for them.
+    /// Replaces the contents of a PackedByteArray with these bytes. Returns false if the engine cannot
+    /// allocate them.
     #[inline(always)]
     pub fn set_bytes(&self, array: &mut PackedByteArray, bytes: &[u8]) -> bool {
         let len = bytes.len() as i64;
@@ -295,7 +296,7 @@ impl Interface {
         }
     }
 
-    /// The number of elements of the container or packed array of type `ty` at `container`.
+    /// The number of elements in the container or packed array at `container`.
     ///
     /// # Safety
     /// - `container` points to a live value of type `ty`.
@@ -335,7 +336,7 @@ impl Interface {
         unsafe { get_int(self.array_type, array) }
     }
 
-    /// Replaces the entries of a Dictionary with those of another one, in the same order.
+    /// Replaces the entries of a Dictionary with the entries of another Dictionary, in the same order.
     ///
     /// # Safety
     /// - `dictionary` points to a live untyped Dictionary that nothing else uses.
@@ -343,7 +344,7 @@ impl Interface {
     #[inline(always)]
     pub unsafe fn assign_dictionary(&self, dictionary: TypePtr, other: TypePtr) {
         let arguments = [other.cast_const()];
-        // SAFETY: `assign` takes a Dictionary, returns nothing, and changes only the one that it is called on.
+        // SAFETY: `assign` takes a Dictionary, returns nothing, and changes only `dictionary`.
         unsafe { (self.dictionary_assign)(dictionary, arguments.as_ptr(), std::ptr::null_mut(), 1) };
     }
 
@@ -375,20 +376,21 @@ impl Interface {
     /// - `path` points to a live NodePath.
     pub unsafe fn path_is_absolute(&self, path: TypePtr) -> bool {
         let mut absolute = 0_u8;
-        // SAFETY: `is_absolute` takes nothing and returns a bool, which is one byte; it does not change the path.
+        // SAFETY: `is_absolute` takes no arguments and returns a bool, which is one byte; it does not change
+        // the path.
         unsafe { (self.path_is_absolute)(path, std::ptr::null(), (&raw mut absolute).cast(), 0) };
         absolute != 0
     }
 
-    /// Has the engine decode the bytes from `offset` on, without objects, and stores the value.
+    /// Lets the engine decode the value at `offset`, without objects, and stores it in `value`.
     ///
     /// # Safety
     /// - The offset is within the bytes.
     pub unsafe fn decode_var(&self, bytes: &PackedByteArray, offset: usize, value: &mut Variant) {
         let (offset, allow_objects) = (offset as i64, 0_u8);
         let arguments = [(&raw const offset).cast(), (&raw const allow_objects).cast()];
-        // SAFETY: `decode_var` takes an int and a bool and returns a Variant, over which godot-rust's is transparent;
-        // it does not change the array. The offset is within the bytes (`# Safety`).
+        // SAFETY: `decode_var` takes an int and a bool, returns a Variant, and does not change the array.
+        // godot-rust's Variant is transparent over the engine's. The offset is within the bytes (`# Safety`).
         unsafe {
             (self.decode_var)(
                 bytes.sys().cast_mut(),
@@ -399,7 +401,7 @@ impl Interface {
         }
     }
 
-    /// Whether reading an element of a read-only Array copies it to memory that all readers share.
+    /// Whether reading an element of a read-only Array copies the element to memory that all readers share.
     pub fn shares_read_only_elements(&self) -> bool {
         self.shares_read_only_elements
     }
@@ -408,7 +410,8 @@ impl Interface {
 /// Calls a method without arguments that returns an int.
 ///
 /// # Safety
-/// - `method` is such a method of the type of the value at `value`, and does not change it.
+/// - `method` belongs to the type of the value at `value`, takes no arguments, returns an int, and does not
+///   change the value.
 unsafe fn get_int(method: Method, value: TypePtr) -> u32 {
     let mut int = 0_i64;
     // SAFETY: `method` belongs to the type of the value, takes no arguments and returns an int (`# Safety`).

@@ -25,40 +25,41 @@ use variant_codec::VariantType;
 
 use crate::interface::variant_ptr;
 
-/// Bytes from the start of a Variant to its payload.
+/// The offset of the payload in a Variant, in bytes.
 pub(crate) const PAYLOAD: usize = 8;
-/// Bytes of a Variant.
+/// The size of a Variant in bytes.
 pub(crate) const VARIANT: usize = size_of::<Variant>();
-/// Bytes from the start of an entry, which begins with two pointers, to its key. The value follows the key.
+/// The offset of the key in a Dictionary entry, in bytes. Two pointers precede the key, and the value follows
+/// it.
 pub(crate) const ENTRY_KEY: usize = 16;
 
 /// The verified facts: offsets in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
-    /// From an Array's block to the pointer to its elements.
+    /// The offset, in an Array's block, of the pointer to the elements.
     pub(crate) array_elements: usize,
-    /// From an Array's block to the id of its element type.
+    /// The offset, in an Array's block, of the element type's id.
     pub(crate) array_type: usize,
-    /// From a packed array's block to the pointer to its elements.
+    /// The offset, in a packed array's block, of the pointer to the elements.
     pub(crate) packed_elements: usize,
-    /// From the first element of a buffer back to its count, a u64.
+    /// The distance from the first element of a buffer back to the count, a u64.
     pub(crate) count: usize,
-    /// From a StringName's block to its String.
+    /// The offset, in a StringName's block, of the String.
     pub(crate) name_text: usize,
-    /// From a Dictionary's block to the pointer to its first entry.
+    /// The offset, in a Dictionary's block, of the pointer to the first entry.
     pub(crate) dictionary_first: usize,
-    /// From a Dictionary's block to its number of entries, a u32.
+    /// The offset, in a Dictionary's block, of the number of entries, a u32.
     pub(crate) dictionary_size: usize,
-    /// From a Dictionary's block to the id of its key type.
+    /// The offset, in a Dictionary's block, of the key type's id.
     pub(crate) dictionary_key_type: usize,
-    /// From a Dictionary's block to the id of its value type.
+    /// The offset, in a Dictionary's block, of the value type's id.
     pub(crate) dictionary_value_type: usize,
 }
 
-/// Filled at start-up, once.
+/// The facts about the running engine, stored once at start-up.
 pub(crate) static LAYOUT: OnceLock<Option<Layout>> = OnceLock::new();
 
-/// The facts; `None` if one does not hold or direct access is turned off.
+/// The facts; `None` if a fact does not hold or direct access is turned off.
 #[inline(always)]
 pub(crate) fn layout() -> Option<&'static Layout> {
     LAYOUT.get().and_then(Option::as_ref)
@@ -96,11 +97,11 @@ pub(crate) fn payload(variant: &Variant) -> *const u8 {
     unsafe { variant_ptr(variant).cast::<u8>().add(PAYLOAD) }
 }
 
-/// The target of a Variant's payload, if that is a pointer.
+/// The address in a Variant's payload, if the payload is a pointer.
 #[inline(always)]
 pub(crate) fn block(variant: &Variant) -> *const u8 {
-    // SAFETY: a Variant is longer than the payload's offset and a pointer. The result is only a number; callers that
-    // read through it know the type.
+    // SAFETY: a Variant is at least as long as the payload's offset plus a pointer. The result is only a
+    // number; callers that read through it know the type.
     unsafe { payload(variant).cast::<*const u8>().read() }
 }
 
@@ -120,8 +121,9 @@ impl Layout {
 
     #[inline(always)]
     fn buffer(&self, variant: &Variant, elements: usize) -> (*const u8, usize) {
-        // SAFETY: the callers have checked that this is a packed array. Its payload points to a block, whose offset has
-        // been verified, and a count precedes a non-empty buffer.
+        // SAFETY: the callers have checked that this is an Array or a packed array. Its payload points to a
+        // block, which holds the pointer to the elements at a verified offset. A count precedes a non-empty
+        // buffer.
         unsafe {
             let first = word(block(variant), elements) as *const u8;
             (first, if first.is_null() { 0 } else { word(first.sub(self.count), 0) })
@@ -141,17 +143,17 @@ impl Layout {
         if count == 0 { (std::ptr::null(), 0) } else { (first.cast(), count) }
     }
 
-    /// A pointer to a StringName's first code unit, and the count. `None` if the engine keeps no String for it, as in
-    /// older engines for names in their own code.
+    /// A pointer to a StringName's first code unit, and the count. `None` if the engine keeps no String for
+    /// the name; older engines keep none for names in their own code.
     #[inline(always)]
     pub(crate) fn name_text(&self, name: &StringName) -> Option<(*const u32, usize)> {
-        // SAFETY: a StringName is one pointer, over which godot-rust's is transparent.
+        // SAFETY: a StringName is one pointer, over which godot-rust's StringName is transparent.
         let block = unsafe { std::ptr::from_ref(name).cast::<*const u8>().read() };
         if block.is_null() {
             return Some((std::ptr::null(), 0));
         }
-        // SAFETY: a non-empty StringName points to its block, whose verified offset leads to a String, over which
-        // GString is transparent.
+        // SAFETY: a non-empty StringName points to its block, which holds a String at the verified offset.
+        // GString is transparent over it.
         let text = self.text(unsafe { &*block.add(self.name_text).cast::<GString>() });
         (text.1 > 0).then_some(text)
     }
@@ -234,8 +236,9 @@ impl LinkedEntries {
 /// Writes a value that needs no destructor into a Nil Variant.
 ///
 /// # Safety
-/// - `place` is valid for writing a Variant, and what it holds needs no destructor.
-/// - A Variant holds a `ty` in its payload, which is exactly these bytes.
+/// - `place` is valid for writing a Variant, and its old contents need no destructor.
+/// - A Variant holds a value of type `ty` in its payload, which starts with `bytes`. The caller writes the
+///   remainder, if any.
 #[inline(always)]
 pub(crate) unsafe fn write_plain(place: *mut Variant, ty: VariantType, bytes: &[u8]) {
     // SAFETY: `place` is valid for writing (`# Safety`), and a payload that is not boxed fits in a Variant.
@@ -248,11 +251,11 @@ pub(crate) unsafe fn write_plain(place: *mut Variant, ty: VariantType, bytes: &[
 /// Moves a String into a Nil Variant.
 ///
 /// # Safety
-/// - `place` is valid for writing a Variant, and what it holds needs no destructor.
+/// - `place` is valid for writing a Variant, and its old contents need no destructor.
 #[inline(always)]
 pub(crate) unsafe fn move_string(place: *mut Variant, string: GString) {
-    // SAFETY: `place` is valid for writing (`# Safety`). A Variant holds a String as the one pointer that a String is;
-    // it is moved, so its destructor runs once, with the Variant's.
+    // SAFETY: `place` is valid for writing (`# Safety`). A Variant holds a String as one pointer. The String
+    // is moved, so its destructor runs once, with the Variant's.
     unsafe {
         place.cast::<u32>().write(u32::from(VariantType::String.id()));
         place.cast::<u8>().add(PAYLOAD).cast::<GString>().write(string);
@@ -262,22 +265,22 @@ pub(crate) unsafe fn move_string(place: *mut Variant, string: GString) {
 /// Moves a StringName to the start of a Nil Variant's payload, and makes `ty` the Variant's type.
 ///
 /// # Safety
-/// - `place` is valid for writing a Variant, and what it holds needs no destructor.
-/// - A value of type `ty` starts with a StringName, and the caller writes the rest.
+/// - `place` is valid for writing a Variant, and its old contents need no destructor.
+/// - A value of type `ty` starts with a StringName, and the caller writes the remainder.
 #[inline(always)]
 pub(crate) unsafe fn move_name(place: *mut Variant, ty: VariantType, name: StringName) {
-    // SAFETY: `place` is valid for writing (`# Safety`). A Variant holds a StringName as the one pointer that a
-    // StringName is; it is moved, so its destructor runs once, with the Variant's.
+    // SAFETY: `place` is valid for writing (`# Safety`). A Variant holds a StringName as one pointer. The
+    // StringName is moved, so its destructor runs once, with the Variant's.
     unsafe {
         place.cast::<u32>().write(u32::from(ty.id()));
         place.cast::<u8>().add(PAYLOAD).cast::<StringName>().write(name);
     }
 }
 
-/// Turns a Nil Variant into a Signal of the object with this id, which need not exist.
+/// Turns a Nil Variant into a Signal of the object with the id `object`. The object need not exist.
 ///
 /// # Safety
-/// - `place` is valid for writing a Variant, and what it holds needs no destructor.
+/// - `place` is valid for writing a Variant, and its old contents need no destructor.
 #[inline(always)]
 pub(crate) unsafe fn move_signal(place: *mut Variant, name: StringName, object: u64) {
     // SAFETY: `place` is valid for writing (`# Safety`). `probe.rs` has verified that a Variant holds a Signal as its
@@ -292,7 +295,7 @@ pub(crate) unsafe fn move_signal(place: *mut Variant, name: StringName, object: 
 #[inline(always)]
 pub(crate) fn nil(layout: Option<&Layout>) -> Variant {
     match layout {
-        // SAFETY: `probe.rs` has verified that a Nil has the tag 0; the rest of its bytes have no meaning.
+        // SAFETY: `probe.rs` has verified that a Nil has the tag 0; its other bytes have no meaning.
         Some(_) => unsafe { MaybeUninit::zeroed().assume_init() },
         None => Variant::nil(),
     }

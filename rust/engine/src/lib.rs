@@ -2,7 +2,7 @@
 //!
 //! | file | offers |
 //! |---|---|
-//! | `interface.rs` | the engine functions used, looked up once |
+//! | `interface.rs` | the engine functions that this crate uses, looked up once |
 //! | `types.rs` | how the engine stores values of each type |
 //! | `documented.rs` | the documented access path: reading values and making Strings |
 //! | `layout.rs` | the engine's memory layout |
@@ -15,7 +15,7 @@
 //! | `gaps.rs` | values with gaps that other threads fill |
 //! | `behaviour.rs` | verifies at start-up how the engine treats new memory |
 //! | `probe.rs` | the facts of `layout.rs`, found and verified at start-up |
-//! | `conversions.rs` | the values that the engine converts for typed containers, measured at start-up |
+//! | `conversions.rs` | the conversions that the engine applies for typed containers, measured at start-up |
 //! | `arguments.rs`, `refusal.rs` | refuses invalid arguments to methods, as the engine does |
 //! | `calls.rs` | methods that the engine calls without godot-rust in between |
 //! | `precision.rs` | checks, before anything else, that the engine has this library's precision |
@@ -23,14 +23,14 @@
 //! | `loaded.rs` | keeps the library loaded while its threads run |
 //! | `unwinding.rs` | unwinding on the web, for panics |
 //!
-//! A Variant has two access paths: documented functions and direct access. `probe.rs` decides which one is used. Both
-//! give the same bytes and values, and pass the same tests.
+//! A Variant has two access paths: documented functions and direct access. `probe.rs` decides which path is
+//! used. Both paths give the same bytes and values, and pass the same tests.
 //!
-//! The public functions are safe: checks or types guarantee what their unsafe code relies on. No type of godot-rust
-//! expresses one rule of the engine: Arrays, Dictionaries, packed arrays and objects are references, and no lock guards
-//! their targets. While one thread reads or changes a container, no script and no other thread may change it through
-//! any other Variant, slot or `OwnArray`. Code that runs scripts meanwhile reads copies (`Reader::entries`), and code
-//! that outlives a call owns what it reads (`owned.rs`).
+//! The public functions are safe: checks or types guarantee what their unsafe code relies on. No type of
+//! godot-rust expresses one rule of the engine. Arrays, Dictionaries, packed arrays and objects are
+//! references, and no lock guards their targets. So while one thread reads or changes a container, no script
+//! and no other thread may change it through any other Variant, slot or `OwnArray`. Code that runs scripts
+//! meanwhile reads copies (`Reader::entries`), and code that outlives a call owns what it reads (`owned.rs`).
 
 #![cfg_attr(target_os = "emscripten", feature(asm_experimental_arch, link_llvm_intrinsics))]
 #![cfg_attr(target_os = "emscripten", allow(internal_features))]

@@ -4,8 +4,9 @@
 #[cfg(all(unix, not(target_family = "wasm")))]
 pub fn keep_loaded() -> bool {
     let mut library = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
-    // SAFETY: `dladdr` takes any address and fills `library`, for which null pointers are valid too. The library is
-    // loaded, so its path lives. Opening it again runs nothing and only adds a reference, which is never released.
+    // SAFETY: `dladdr` takes any address and fills `library`, for which null pointers are valid too. The
+    // library is loaded, so its path is valid. Opening it again runs nothing and only adds a reference, which
+    // is never released.
     unsafe {
         let address = keep_loaded as *const () as *const libc::c_void;
         libc::dladdr(address, library.as_mut_ptr()) != 0
@@ -24,7 +25,8 @@ pub fn keep_loaded() -> bool {
         fn GetModuleHandleExW(flags: u32, address: *const c_void, module: *mut *mut c_void) -> i32;
     }
     let mut module = std::ptr::null_mut();
-    // SAFETY: the signature is the documented one; with these flags, the function takes an address in a module, and writes `module`.
+    // SAFETY: the signature is the documented one. With these flags, the function takes an address in a
+    // module, and writes `module`.
     unsafe {
         GetModuleHandleExW(PIN_BY_ADDRESS, keep_loaded as *const () as *const c_void, &raw mut module) != 0
     }

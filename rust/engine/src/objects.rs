@@ -8,7 +8,8 @@ use godot::sys::{self, GodotFfi, interface_fn};
 
 use crate::interface::{MethodBind, interface, variant_ptr};
 
-/// The native class of an object; empty if it has been freed. `Object::get_class` would make a String.
+/// The native class of an object; empty if the object has been freed. `Object::get_class` would make a
+/// String.
 pub fn class_name(object: &Gd<Object>) -> StringName {
     live_class_name(live(object))
 }
@@ -16,28 +17,30 @@ pub fn class_name(object: &Gd<Object>) -> StringName {
 fn live_class_name(object: Option<sys::GDExtensionObjectPtr>) -> StringName {
     let mut name = StringName::default();
     if let Some(object) = object {
-        // SAFETY: the object is live: no script has run since `live` found it. An empty StringName is a null pointer, which the
-        // engine overwrites.
+        // SAFETY: the object is live: no script has run since `live` found the object. An empty StringName is
+        // a null pointer, which the engine overwrites.
         unsafe { interface_fn!(object_get_class_name)(object, sys::get_library(), name.sys_mut().cast()) };
     }
     name
 }
 
-/// A property of an object; `None` if the object has been freed. A getter, which is a script, may run.
+/// A property of an object; `None` if the object has been freed. A script's getter may run.
 ///
 /// `Object::get` of godot-rust takes 40 ns more, and fails for freed objects.
 pub fn get_property(object: &Gd<Object>, name: &StringName) -> Option<Variant> {
     let object = live(object)?;
     let mut value = Variant::nil();
-    // SAFETY: `live` as in `class_name`; `Object.get` takes a StringName and returns a Variant, which is initialised.
+    // SAFETY: the object is live, as in `live_class_name`. `Object.get` takes a StringName and returns a
+    // Variant; `value` is initialised.
     unsafe { call(interface().object_get, object, &[name.sys()], value.sys_mut()) };
     Some(value)
 }
 
-/// Sets a property of an object. Returns false if the object has been freed. A setter, which is a script, may run.
+/// Sets a property of an object. Returns false if the object has been freed. A script's setter may run.
 pub fn set_property(object: &Gd<Object>, name: &StringName, value: &Variant) -> bool {
     let Some(object) = live(object) else { return false };
-    // SAFETY: `live` as in `class_name`; `Object.set` takes a StringName and a Variant, and returns nothing.
+    // SAFETY: the object is live, as in `live_class_name`. `Object.set` takes a StringName and a Variant, and
+    // returns nothing.
     unsafe {
         let arguments = [name.sys(), variant_ptr(value).cast()];
         call(interface().object_set, object, &arguments, std::ptr::null_mut());
@@ -61,7 +64,7 @@ pub struct HeldObject {
 }
 
 impl HeldObject {
-    /// The object in a Variant; `None` if it holds none, or a freed one.
+    /// The object in a Variant; `None` if the Variant holds no object, or a freed one.
     pub fn of(value: Variant) -> Option<Self> {
         // SAFETY: the reference is to a live Variant; for other types than Object, the engine returns 0.
         let id = unsafe { interface_fn!(variant_get_object_instance_id)(variant_ptr(&value)) };
@@ -70,12 +73,12 @@ impl HeldObject {
         (!object.is_null()).then_some(Self { value, object, id })
     }
 
-    /// The Variant that holds it.
+    /// The Variant that holds the object.
     pub fn value(&self) -> &Variant {
         &self.value
     }
 
-    /// The Variant that held it.
+    /// The Variant that held the object.
     pub fn into_value(self) -> Variant {
         self.value
     }
@@ -85,28 +88,29 @@ impl HeldObject {
         self.id
     }
 
-    /// The object's native class; empty if it has been freed.
+    /// The object's native class; empty if the object has been freed.
     pub fn class_name(&self) -> StringName {
         live_class_name(self.live())
     }
 
-    /// Whether it is reference-counted.
+    /// Whether the object is reference-counted.
     #[inline(always)]
     pub fn is_counted(&self) -> bool {
         InstanceId::from_i64(self.id.cast_signed()).is_ref_counted()
     }
 
-    /// The instance id of its script; 0 if it has none, or has been freed.
+    /// The instance id of the object's script; 0 if the object has no script or has been freed.
     pub fn script_id(&self) -> u64 {
         let Some(object) = self.live() else { return 0 };
         let mut script = Variant::nil();
-        // SAFETY: the object is live; `Object.get_script` takes nothing and returns a Variant, which is initialised.
+        // SAFETY: the object is live; `Object.get_script` takes no arguments and returns a Variant; `script`
+        // is initialised.
         unsafe { call(interface().object_get_script, object, &[], script.sys_mut()) };
         // SAFETY: as in `of`.
         unsafe { interface_fn!(variant_get_object_instance_id)(variant_ptr(&script)) }
     }
 
-    /// A property; `None` if the object has been freed. A getter, which is a script, may run.
+    /// A property of the object; `None` if the object has been freed. A script's getter may run.
     pub fn get(&self, name: &StringName) -> Option<Variant> {
         let object = self.live()?;
         let mut value = Variant::nil();
@@ -115,7 +119,7 @@ impl HeldObject {
         Some(value)
     }
 
-    /// Sets a property. Returns false if the object has been freed. A setter, which is a script, may run.
+    /// Sets a property of the object. Returns false if the object has been freed. A script's setter may run.
     pub fn set(&self, name: &StringName, value: &Variant) -> bool {
         let Some(object) = self.live() else { return false };
         // SAFETY: the object is live; as in `set_property`.
@@ -126,7 +130,8 @@ impl HeldObject {
         true
     }
 
-    /// Calls a method without arguments, which may be a script's. Returns Nil if it fails or the object has been freed.
+    /// Calls a method without arguments, which may run a script. Returns Nil if the call fails or the object
+    /// has been freed.
     pub fn call(&self, method: &StringName) -> Variant {
         let mut returned = Variant::nil();
         if self.live().is_some() {
@@ -148,7 +153,7 @@ impl HeldObject {
         returned
     }
 
-    /// The engine's pointer to the object, unless it has been freed.
+    /// The engine's pointer to the object, unless the object has been freed.
     #[inline(always)]
     fn live(&self) -> Option<sys::GDExtensionObjectPtr> {
         // A counted object lives as long as the Variant, which is a reference to it and never changes.
@@ -165,7 +170,7 @@ impl HeldObject {
 pub struct Factory {
     script: HeldObject,
     new: StringName,
-    /// `new` of the script's own class, found once.
+    /// `GDScript.new`, looked up once, if the script is a GDScript and the engine has the method.
     method: Option<MethodBind>,
 }
 
@@ -187,8 +192,8 @@ impl Factory {
         let Some(method) = self.method else { return self.script.call(&self.new) };
         let mut made = Variant::nil();
         let mut error = sys::default_call_error();
-        // SAFETY: the script is live while it is held, and the method is one of its class. The engine overwrites `made`, and a Nil
-        // needs no destructor.
+        // SAFETY: the script is live while `self` holds it, and the method belongs to its class. The engine
+        // overwrites `made`, and a Nil needs no destructor.
         unsafe {
             let (object, no_arguments) = (self.script.object, std::ptr::null());
             let made = made.sys_mut().cast();
@@ -199,13 +204,13 @@ impl Factory {
 }
 
 /// # Safety
-/// - The object is live, and the method takes these arguments and writes such a result.
+/// - The object is live, and the method takes these arguments and writes a value of the type at `result`.
 unsafe fn call(
     method: MethodBind,
     object: sys::GDExtensionObjectPtr,
     arguments: &[sys::GDExtensionConstTypePtr],
     result: sys::GDExtensionTypePtr,
 ) {
-    // SAFETY: see above.
+    // SAFETY: the object is live, and the arguments and the result fit the method (`# Safety`).
     unsafe { interface_fn!(object_method_bind_ptrcall)(method.0, object, arguments.as_ptr(), result) };
 }

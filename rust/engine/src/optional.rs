@@ -1,4 +1,4 @@
-//! Optional arguments for whose default godot-rust requires an `unsafe impl`.
+//! Optional arguments whose defaults require an `unsafe impl` of godot-rust's trait.
 
 use std::fmt;
 
@@ -42,7 +42,7 @@ impl<T: GodotClass + Bounds<Declarer = bounds::DeclUser>> GodotConvert for OrNul
 }
 
 impl<T: GodotClass + Bounds<Declarer = bounds::DeclUser>> ToGodot for OrNull<T> {
-    // By value: godot-rust has no public name for it.
+    // Passes by value: godot-rust has no public name for this type.
     type Pass = <i32 as ToGodot>::Pass;
 
     fn to_godot(&self) -> Self::Via {
@@ -90,7 +90,7 @@ impl GodotConvert for ValueOrNull {
 }
 
 impl ToGodot for ValueOrNull {
-    // By value: godot-rust has no public name for it.
+    // Passes by value: godot-rust has no public name for this type.
     type Pass = <i32 as ToGodot>::Pass;
 
     fn to_godot(&self) -> Variant {
@@ -151,7 +151,8 @@ impl FromGodot for DictionaryOrEmpty {
     }
 }
 
-// SAFETY: every default goes through this function, which makes it read-only, and its references are counted atomically.
+// SAFETY: every default goes through this function, which makes the Dictionary read-only. Its references are
+// counted atomically.
 unsafe impl GodotImmutable for DictionaryOrEmpty {
     fn into_runtime_immutable(self) -> Self {
         assert!(self.0.is_empty(), "the default is empty");

@@ -11,8 +11,8 @@ use crate::read::Reader;
 /// Immutable bytes that any thread may keep: the library's own reference to the engine's buffer. Other owners copy the
 /// buffer before they change it.
 ///
-/// All copies of a Variant share one packed array, as with an Array, and a script may overwrite its bytes. The
-/// reference is therefore to the buffer, not to the packed array in the Variant.
+/// All copies of a Variant share one packed array, as they share an Array, and a script may overwrite its
+/// bytes. This type therefore refers to the buffer, not to the packed array in the Variant.
 pub struct OwnedBytes(PackedByteArray);
 
 // SAFETY: the bytes are only read, through a shared reference, and cloned with an atomic reference count. Other owners
@@ -27,7 +27,7 @@ impl OwnedBytes {
         Self(bytes)
     }
 
-    /// The bytes that a Variant holds now; `None` if it is not a PackedByteArray.
+    /// The bytes that a Variant holds now; `None` if the Variant is not a PackedByteArray.
     pub fn of(reader: Reader, variant: &Variant) -> Option<Self> {
         // The conversion adds a reference to the buffer itself.
         (reader.ty(variant) == Some(VariantType::PackedByteArray)).then(|| Self(variant.to()))
@@ -44,8 +44,8 @@ impl OwnedBytes {
 /// Threads can fill it in turn, and any of them can return it.
 pub struct OwnArray<T: Element>(Array<T>);
 
-// SAFETY: no other reference to the Array exists before `into_array`. Its and its elements' reference counts are
-// atomic.
+// SAFETY: no other reference to the Array exists before `into_array`. The reference counts of the Array and
+// its elements are atomic.
 unsafe impl<T: Element> Send for OwnArray<T> {}
 
 impl<T: Element> Default for OwnArray<T> {
@@ -106,8 +106,8 @@ impl<T: Element> OwnArray<T> {
     }
 }
 
-/// An Array from a script, which may change it at any time outside of the library's calls. Only the main thread reads
-/// it, while scripts wait. Other threads may hold and drop it.
+/// An Array from a script. The script may change the Array at any time outside of the library's calls. Only
+/// the main thread reads the Array, while scripts wait. Other threads may hold and drop it.
 pub struct GivenArray(AnyArray);
 
 // SAFETY: `get` asserts that only the main thread reaches the elements. References are counted atomically, so any

@@ -1,6 +1,7 @@
 //! Checks, before anything else, that the engine has the precision that this library is built for.
 //!
-//! godot-rust does not check it, and values of the wrong size would crash the process or corrupt memory.
+//! godot-rust does not check the precision, and values of the wrong size would crash the process or corrupt
+//! memory.
 
 use std::ffi::CStr;
 use std::mem::MaybeUninit;
@@ -16,20 +17,20 @@ use crate::types::PRECISION;
 #[repr(C, align(16))]
 struct Room(MaybeUninit<[u8; 64]>);
 
-/// A byte that no component of a zero vector has.
+/// A byte that does not occur in a zero vector.
 const MARK: u8 = 0xA5;
 
 /// Whether this library has the engine's precision. If not, prints an error.
 ///
 /// # Safety
-/// - `engine` is what the engine passed to the entry point.
+/// - `engine` is the pointer that the engine passed to the entry point.
 pub unsafe fn fits_precision(engine: sys::GDExtensionInterfaceGetProcAddress) -> bool {
-    // SAFETY: as above (`# Safety`).
+    // SAFETY: `engine` is the pointer that the engine passed to the entry point (`# Safety`).
     let Some(found) = (unsafe { precision_of(engine) }) else { return true };
     if found == PRECISION {
         return true;
     }
-    // SAFETY: as above (`# Safety`).
+    // SAFETY: `engine` is the pointer that the engine passed to the entry point (`# Safety`).
     unsafe { refuse(engine) };
     false
 }
@@ -37,7 +38,7 @@ pub unsafe fn fits_precision(engine: sys::GDExtensionInterfaceGetProcAddress) ->
 /// The engine's precision, from the size of a Vector2. `None` if a function is missing, which godot-rust reports.
 ///
 /// # Safety
-/// - `engine` is what the engine passed to the entry point.
+/// - `engine` is the pointer that the engine passed to the entry point.
 unsafe fn precision_of(engine: sys::GDExtensionInterfaceGetProcAddress) -> Option<Precision> {
     let engine = engine?;
     let vector = sys::GDExtensionVariantType::from(VariantType::Vector2.id());
@@ -58,8 +59,9 @@ unsafe fn precision_of(engine: sys::GDExtensionInterfaceGetProcAddress) -> Optio
     let mut variant = Room(MaybeUninit::uninit());
     let mut components = [MARK; 64];
     let mut error = MaybeUninit::zeroed();
-    // SAFETY: a Vector2 has a constructor without arguments, which writes a Variant, and a converter, which writes two
-    // components. `Room` fits either in both precisions. The Variant is destroyed once.
+    // SAFETY: a Vector2 has a constructor without arguments, which writes a Variant, and a converter, which
+    // writes two components. `Room` is large enough for either value in both precisions. The Variant is
+    // destroyed once.
     unsafe {
         let to_vector = converter(vector)?;
         let place: *mut [u8; 64] = variant.0.as_mut_ptr();
@@ -75,7 +77,7 @@ unsafe fn precision_of(engine: sys::GDExtensionInterfaceGetProcAddress) -> Optio
 }
 
 /// # Safety
-/// - `engine` is what the engine passed to the entry point.
+/// - `engine` is the pointer that the engine passed to the entry point.
 unsafe fn refuse(engine: sys::GDExtensionInterfaceGetProcAddress) {
     const MESSAGE: &CStr = match PRECISION {
         Precision::Single => {

@@ -27,16 +27,16 @@ use crate::read::ContainerType;
 use crate::strings::string_in_place;
 use crate::types::{PRECISION, is_boxed, is_inline};
 
-/// Bytes searched in each block, before anything is verified. These sizes are an assumption: on 64-bit systems, engines
-/// from 4.4 to 4.6 have no shorter blocks, and no documented function returns the size. In an engine with shorter
-/// blocks, the search would read up to this many bytes of heap memory beyond a block. It writes nothing, and the facts
-/// that it finds are verified.
+/// The number of bytes searched in each block, before anything is verified. These sizes are assumptions: on
+/// 64-bit systems, engines from 4.4 to 4.6 have no shorter blocks, and no documented function returns the
+/// size. In an engine with shorter blocks, the search would read up to this many bytes of heap memory beyond
+/// a block. The search writes nothing, and the facts that it finds are verified.
 const ARRAY_BLOCK: usize = 64;
 const PACKED_BLOCK: usize = 32;
 const DICTIONARY_BLOCK: usize = 120;
 const NAME_BLOCK: usize = 32;
 
-/// A fact that does not hold, by its name in the warning.
+/// The name of a fact that does not hold, as in the warning.
 type Fact = &'static str;
 
 /// The configured access to engine memory.
@@ -57,7 +57,7 @@ impl Access {
         }
     }
 
-    /// This access with one fact falsified, to test that this is detected.
+    /// This access with one fact falsified, to test that verification detects it.
     #[cfg(feature = "fault-injection")]
     pub fn with_wrong_fact(self, wrong_fact: Option<String>) -> Self {
         Self { wrong_fact, ..self }
@@ -80,7 +80,7 @@ impl Access {
 #[derive(Clone, Copy, Default)]
 pub struct Findings {
     offsets: Option<Layout>,
-    /// The first fact that does not hold, by its name in the warning.
+    /// The name of the first fact that does not hold, as in the warning.
     pub failed: Option<&'static str>,
 }
 
@@ -105,11 +105,11 @@ impl Findings {
     }
 }
 
-/// One of the facts of a [`Layout`].
+/// A fact of a [`Layout`].
 struct Offset<'l> {
     name: &'static str,
     offset: &'l mut usize,
-    /// Added to the offset to falsify it.
+    /// The number added to the offset to falsify the fact.
     wrong: isize,
 }
 
@@ -150,9 +150,10 @@ fn offset_where<const N: usize>(
         .ok_or(fact)
 }
 
-/// The address at `offset` in the block of an Array or packed array: that of its first element if the offset is right.
+/// The address at `offset` in the block of an Array, packed array or StringName. If the offset is right, this
+/// is the address of the first element or code unit.
 fn first_address(container: &Variant, offset: usize) -> usize {
-    // SAFETY: all callers pass such a container and an offset within its block.
+    // SAFETY: all callers pass a value of these types and an offset within its block.
     unsafe { word(block(container), offset) }
 }
 
@@ -172,7 +173,8 @@ fn name(text: &str) -> (Variant, (*const u32, usize)) {
     (name.to_variant(), documented_units(&shared))
 }
 
-/// A Dictionary whose keys are the ints below `len`, some erased and added again, and the keys in order.
+/// A Dictionary whose keys are the ints below `len`, and the keys in order. If possible, one key is erased
+/// and added again.
 fn dictionary(len: i64) -> (Variant, Vec<Variant>) {
     let dictionary = Building::default_value(VariantType::Dictionary);
     let mut keys: Vec<i64> = (0..len).collect();
@@ -188,7 +190,7 @@ fn dictionary(len: i64) -> (Variant, Vec<Variant>) {
     (dictionary, keys.iter().map(ToGodot::to_variant).collect())
 }
 
-/// A Dictionary whose entries were assigned from another one.
+/// A Dictionary whose entries were assigned from another Dictionary.
 fn copied(dictionary: &Variant) -> Variant {
     let copy = Building::default_value(VariantType::Dictionary);
     // SAFETY: both are Dictionaries, and nothing else uses the new one, which is untyped.
@@ -199,7 +201,7 @@ fn copied(dictionary: &Variant) -> Variant {
     copy
 }
 
-/// A packed array of `len` default elements, and the address of its first.
+/// A packed array of `len` default elements, and the address of the first element.
 fn packed(ty: VariantType, len: i64) -> (Variant, *const u8) {
     let array = Building::default_value(ty);
     array.call("resize", &[len.to_variant()]);
@@ -222,7 +224,7 @@ fn packed_types() -> impl Iterator<Item = VariantType> {
 
 impl Layout {
     /// Finds each fact on a few values.
-    // Not inlined: valgrind's suppression looks for its name in stacks.
+    // Not inlined, because valgrind's suppression looks for this function's name in stacks.
     #[inline(never)]
     fn find() -> Result<Self, Fact> {
         for ty in VariantType::ALL {
@@ -424,7 +426,7 @@ impl Layout {
     }
 }
 
-/// Checks that a Variant has its tag and its payload where expected.
+/// Checks that a Variant has its tag and its payload at the expected offsets.
 fn tag_and_payload(variant: &Variant, ty: VariantType) -> Result<(), Fact> {
     if tag(variant) != u32::from(ty.id()) {
         return Err("type tag of a Variant");
@@ -435,9 +437,9 @@ fn tag_and_payload(variant: &Variant, ty: VariantType) -> Result<(), Fact> {
     // SAFETY: the Variant has this type.
     let documented: TypePtr = unsafe { interface().payload(variant, ty) };
     let expected = match ty.shape() {
-        // Behind two pointers; verified with their elements.
+        // Packed arrays are behind two pointers, and are verified with their elements.
         Shape::Packed(..) | Shape::PackedStrings => return Ok(()),
-        // Always read with documented functions, because the object may be gone.
+        // Objects are always read with documented functions, because they may have been freed.
         Shape::Object => return Ok(()),
         _ if is_boxed(ty) => block(variant),
         _ => payload(variant),
@@ -445,7 +447,7 @@ fn tag_and_payload(variant: &Variant, ty: VariantType) -> Result<(), Fact> {
     if documented.cast_const().cast() == expected { Ok(()) } else { Err("payload of a Variant") }
 }
 
-/// Checks that the engine reads values written to memory correctly.
+/// Checks that the engine correctly reads values written to memory.
 fn written(ty: VariantType) -> Result<(), Fact> {
     let bytes = match ty.shape() {
         Shape::Bool => 1,
@@ -473,7 +475,7 @@ fn written(ty: VariantType) -> Result<(), Fact> {
     Ok(())
 }
 
-/// Checks that the engine finds a String moved into a Variant.
+/// Checks that the engine finds a String or StringName moved into a Variant.
 fn written_text() -> Result<(), Fact> {
     if block_of_empty_string() != 0 {
         return Err("empty String");

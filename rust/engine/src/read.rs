@@ -54,7 +54,8 @@ impl ContainerType {
         self.takes_type(Reader::new().ty(value), |class, script| is_instance(value, class, script))
     }
 
-    /// As [`ContainerType::takes`], for a value of type `found`; `is_instance` checks an object's class and script.
+    /// Like [`ContainerType::takes`], for a value of type `found`. `is_instance` checks an object's class and
+    /// script.
     #[inline(always)]
     pub fn takes_type(
         &self,
@@ -72,7 +73,8 @@ impl ContainerType {
     }
 }
 
-/// Whether an object is of a class and, if a script is given, has it or one that extends it. True for a null object.
+/// Whether an object is an instance of a class and, if a script is given, of that script or a script that
+/// extends it. True for a null object.
 pub fn is_instance(value: &Variant, class: &StringName, script: Option<&Gd<Script>>) -> bool {
     let Ok(object) = value.try_to::<Gd<Object>>() else {
         return value.is_nil();
@@ -81,7 +83,7 @@ pub fn is_instance(value: &Variant, class: &StringName, script: Option<&Gd<Scrip
         let actual = class_name(&object);
         return actual == *class || ClassDb::singleton().is_parent_class(&actual, class);
     };
-    // A script is attached only to objects of the class that it extends.
+    // A script is attached only to objects of the class that it extends, so the class needs no check.
     let mut script = object.get_script();
     while let Some(current) = script {
         if current == *wanted {
@@ -107,9 +109,10 @@ impl fmt::Display for ContainerType {
 pub struct Entries<'a>(EntriesKind<'a>);
 
 enum EntriesKind<'a> {
-    /// Read in place, from entry to entry.
+    /// Entries that are read in place.
     InPlace(EntriesInPlace<'a>),
-    /// Copied to Arrays of keys and of values. Boxed, because each level of nesting has one on the stack.
+    /// Entries that were copied to Arrays of keys and values. Boxed to save stack space, because each level
+    /// of nesting has an `Entries` on the stack.
     Copied(Box<Copied>),
 }
 
@@ -193,7 +196,7 @@ impl Reader {
         }
     }
 
-    /// Panics if the Variant has another type, whose memory must not be read as this one.
+    /// Panics if the Variant does not have this type, because its memory must not be read as another type.
     #[inline(always)]
     fn check(self, variant: &Variant, ty: VariantType) {
         assert!(self.ty(variant) == Some(ty), "a Variant is read as a type that it does not have");
@@ -239,13 +242,13 @@ impl Reader {
         unsafe { *self.payload(variant, VariantType::Rid).cast() }
     }
 
-    /// The components of a math type, which memory holds in wire order.
+    /// The components of a math type. Memory holds them in wire order.
     #[inline(always)]
     pub fn lanes(self, variant: &Variant, ty: VariantType) -> Lanes<'_> {
         let Shape::Fixed(lane, count) = ty.shape() else { unreachable!("{ty} has no fixed components") };
         let bytes = count * lane.width(PRECISION == Precision::Double);
-        // SAFETY: `payload` has checked the type, which is exactly its components; they live as long as the borrowed
-        // Variant.
+        // SAFETY: `payload` has checked the type, whose values consist of exactly their components. The
+        // components live as long as the borrowed Variant.
         let le = unsafe { std::slice::from_raw_parts(self.payload(variant, ty).cast(), bytes) };
         Lanes { precision: PRECISION, le }
     }
@@ -303,7 +306,7 @@ impl Reader {
     /// The instance id of a live object; 0 for a null or freed one.
     #[inline(always)]
     pub fn live_object_id(self, variant: &Variant) -> u64 {
-        // SAFETY: the reference is to a live Variant; other types give 0.
+        // SAFETY: the reference is to a live Variant; the engine returns 0 for other types.
         let id = unsafe { interface_fn!(variant_get_object_instance_id)(variant_ptr(variant)) };
         // SAFETY: the engine takes any number as an id; the pointer is only compared with null.
         let alive = id != 0 && unsafe { !interface_fn!(object_get_instance_from_id)(id).is_null() };
@@ -321,7 +324,7 @@ impl Reader {
         }
     }
 
-    /// The elements of a packed array as bytes, which memory holds in wire order.
+    /// The elements of a packed array as bytes. Memory holds them in wire order.
     #[inline(always)]
     pub fn packed(self, variant: &Variant, ty: VariantType) -> Lanes<'_> {
         let Shape::Packed(lane, per_element) = ty.shape() else { unreachable!("{ty} is no packed array") };
@@ -362,8 +365,8 @@ impl Reader {
         }
     }
 
-    /// The run of elements at the start of a range that have the same plain number type; `None` if the run is shorter
-    /// than two or cannot be read in place.
+    /// The run of elements with the same number or math type at the start of a range. `None` if the run has
+    /// fewer than two elements or cannot be read in place.
     #[inline(always)]
     pub fn run<'a>(self, elements: &Elements<'a>, range: Range<usize>) -> Option<Run<'a>> {
         let slots @ [first, second, ..] = elements.slice(range)? else { return None };
@@ -384,7 +387,8 @@ impl Reader {
             && array.call("is_read_only", &[]).booleanize()
     }
 
-    /// The entries of a Dictionary and their number. Pass `as_copy` if scripts may run meanwhile.
+    /// The entries of a Dictionary and their number. Set `as_copy` if scripts may run while the entries are
+    /// read.
     #[inline(always)]
     pub fn entries(self, variant: &Variant, as_copy: bool) -> (Entries<'_>, usize) {
         self.check(variant, VariantType::Dictionary);
@@ -463,25 +467,26 @@ impl Run<'_> {
         self.ty
     }
 
-    /// The number of elements left in the Array, of any type.
+    /// The number of elements left in the range, of any type.
     #[inline(always)]
     pub fn left(&self) -> usize {
         self.slots.len()
     }
 
-    /// Elements that are ints.
+    /// The next elements, up to the first one that is not an int.
     #[inline(always)]
     pub fn ints(&mut self) -> impl Iterator<Item = i64> {
         self.payloads(VariantType::Int).map(i64::from_le_bytes)
     }
 
-    /// Elements that are floats.
+    /// The next elements, up to the first one that is not a float.
     #[inline(always)]
     pub fn floats(&mut self) -> impl Iterator<Item = f64> {
         self.payloads(VariantType::Float).map(f64::from_le_bytes)
     }
 
-    /// Elements whose components take `N` bytes.
+    /// The components of the next elements, up to the first one of another type. Each element takes `N`
+    /// bytes.
     ///
     /// # Panics
     /// Panics if the components of this type do not take `N` bytes, or a Variant does not hold them inline.
@@ -500,14 +505,14 @@ impl Run<'_> {
                 return None;
             }
             self.slots = rest;
-            // SAFETY: the assertion above keeps the read within the Variant. The bytes are initialised because the
-            // callers check that the type has `N` of them.
+            // SAFETY: the assertion above keeps the read within the Variant. The bytes are initialised
+            // because the callers check that the type has `N` bytes.
             Some(unsafe { layout::payload(first).cast::<[u8; N]>().read() })
         })
     }
 }
 
-/// The types that form runs, one bit per type id.
+/// The set of types that form runs, as one bit per type id.
 const RUN_TYPES: u64 = {
     let mut types = 0;
     let mut id = 0;

@@ -5,7 +5,7 @@ use godot::sys;
 /// The reason for refusing a call, from which the engine makes a message.
 pub(crate) type Refused = sys::GDExtensionCallError;
 
-/// A refusal: the error, the argument, and what was expected.
+/// A refusal: the error, the index of the argument, and the expected type or number.
 pub(crate) fn refused(error: sys::GDExtensionCallErrorType, argument: i32, expected: i32) -> Refused {
     Refused { error, argument, expected }
 }

@@ -14,10 +14,10 @@ use crate::layout::{self, clear};
 use crate::owned::OwnArray;
 use crate::read::{ContainerType, Reader};
 
-/// Makes a lifetime invariant: neither a longer nor a shorter one can replace it.
+/// Makes a lifetime invariant: neither a longer nor a shorter lifetime can replace it.
 pub(crate) type Tie<'s> = PhantomData<fn(&'s ()) -> &'s ()>;
 
-/// An Array of `len` elements.
+/// An Array of `len` copies of an element.
 fn array<T: Element>(len: usize, element: &T) -> Result<OwnArray<T>>
 where
     for<'a> &'a T: AsArg<T>,
@@ -29,11 +29,12 @@ where
     if array.len() == len { Ok(OwnArray::made(array)) } else { Err(ErrorKind::OutOfMemory(bytes).into()) }
 }
 
-/// Elements of an Array that nothing else uses before they are filled. Each element belongs to one `Slots` alone.
+/// Elements of an Array. Nothing else uses them before they are filled, and each element belongs to one
+/// `Slots` alone.
 ///
-/// `'s` stands for the call in which they are filled; they cannot leave it.
+/// `'s` is the lifetime of the call in which the elements are filled; slots cannot leave the call.
 pub struct Slots<'s> {
-    /// A reference of its own, which keeps the Array alive.
+    /// A separate reference, which keeps the Array alive.
     array: Variant,
     range: Range<usize>,
     /// Whether the Array has a declared type.
@@ -41,8 +42,8 @@ pub struct Slots<'s> {
     tie: Tie<'s>,
 }
 
-// SAFETY: `new` demands that no other Slots hold these elements and that the Array is not resized while they exist; its
-// references are counted atomically.
+// SAFETY: `new` demands that no other `Slots` hold these elements, and that the Array is not resized while
+// the slots exist. References to the Array are counted atomically.
 unsafe impl Send for Slots<'_> {}
 
 impl<'s> Slots<'s> {
@@ -64,7 +65,7 @@ impl<'s> Slots<'s> {
     /// Slots::of_variants(1, |slots| slots.len());
     /// ```
     ///
-    /// Slots do not leave the call:
+    /// Slots cannot leave the call:
     ///
     /// ```compile_fail
     /// # use variant_engine::Slots;
@@ -80,7 +81,7 @@ impl<'s> Slots<'s> {
         Ok(Slots::of(array(len, &Variant::nil())?, fill))
     }
 
-    /// As [`Slots::of_variants`], for an Array of PackedByteArrays.
+    /// Like [`Slots::of_variants`], for an Array of PackedByteArrays.
     ///
     /// # Errors
     /// [`ErrorKind::OutOfMemory`].
@@ -113,7 +114,7 @@ impl<'s> Slots<'s> {
         self.range.len()
     }
 
-    /// Whether none are left.
+    /// Whether no elements are left.
     pub fn is_empty(&self) -> bool {
         self.range.is_empty()
     }
@@ -126,7 +127,7 @@ impl<'s> Slots<'s> {
         Self { array: self.array.clone(), range: rest, is_typed: self.is_typed, tie: PhantomData }
     }
 
-    /// Leaves the rest unfilled.
+    /// Leaves the remaining elements unfilled.
     pub fn skip(&mut self) {
         self.range.start = self.range.end;
     }
@@ -138,8 +139,9 @@ impl<'s> Slots<'s> {
     #[inline(always)]
     fn next(&mut self) -> &mut Variant {
         let index = self.range.next().expect("no element is left");
-        // SAFETY: `array` holds an Array with this element, which only these slots reach. Its buffer is not shared
-        // (`new` demands it), so asking for the element copies nothing and only looks up its address.
+        // SAFETY: `array` holds an Array with this element, which only these slots reach. `new` demands that
+        // its buffer is not shared, so the engine's function copies nothing and only returns the element's
+        // address.
         unsafe {
             match layout::layout() {
                 Some(layout) => &mut *layout.elements(&self.array).0.cast_mut().add(index),
@@ -177,16 +179,17 @@ impl<'s> Slots<'s> {
     pub fn next_bytes(&mut self) -> &mut PackedByteArray {
         let slot = self.next();
         assert!(Reader::new().ty(slot) == Some(VariantType::PackedByteArray), "no Array of buffers");
-        // SAFETY: the payload of such a Variant is a PackedByteArray, over which godot-rust's is transparent.
+        // SAFETY: the assertion has checked the type. godot-rust's PackedByteArray is transparent over the
+        // engine's.
         unsafe { &mut *interface().payload(slot, VariantType::PackedByteArray).cast() }
     }
 }
 
 /// The value of a Dictionary entry under construction that another thread builds.
 pub struct DeferredValue<'s> {
-    /// A reference of its own, which keeps the Dictionary alive.
+    /// A separate reference, which keeps the Dictionary alive.
     dictionary: Variant,
-    /// The value in an entry of the Dictionary.
+    /// The slot of the value in the Dictionary's entry.
     place: *mut Variant,
     /// The declared type of the Dictionary's values.
     declared: ContainerType,
@@ -194,11 +197,11 @@ pub struct DeferredValue<'s> {
 }
 
 impl DeferredValue<'_> {
-    /// The value at `place`.
+    /// A deferred value in the slot `place`.
     ///
     /// # Safety
-    /// - `place` is the value of an entry of `dictionary`. Before `'s` has ended, no script reaches the Dictionary, and
-    ///   nothing erases the entry.
+    /// - `place` is the slot of an entry's value in `dictionary`. Before `'s` has ended, no script reaches
+    ///   the Dictionary, and nothing erases the entry.
     pub(crate) unsafe fn new(dictionary: Variant, place: *mut Variant, declared: ContainerType) -> Self {
         Self { dictionary, place, declared, tie: PhantomData }
     }
@@ -211,7 +214,7 @@ pub struct StagedValues<'s> {
 }
 
 impl<'s> StagedValues<'s> {
-    /// The values, which move to their entries later, and slots to fill them.
+    /// Staged values, which move to their entries later, and the slots to fill.
     ///
     /// # Errors
     /// [`ErrorKind::OutOfMemory`].
@@ -234,11 +237,13 @@ impl<'s> StagedValues<'s> {
         for DeferredValue { dictionary, place, declared, .. } in left {
             let value = slots.next();
             if !declared.takes(value) {
-                // Unfilled, or of another type: the entry keeps the default of the declared type.
+                // The value is unfilled or has another type, so the entry keeps the default of the declared
+                // type.
                 continue;
             }
-            // SAFETY: nothing else uses the Dictionary, which is alive and still has the entry (`DeferredValue::new`
-            // demands it). Entries added since have not moved it: `can_share_out` is true if values are left.
+            // SAFETY: nothing else uses the Dictionary, which is alive and still has the entry
+            // (`DeferredValue::new` demands it). Entries added since then have not moved it: values are left
+            // to other threads only if `can_share_out` is true.
             unsafe { std::ptr::swap(value, place) };
             drop(dictionary);
         }
@@ -247,7 +252,7 @@ impl<'s> StagedValues<'s> {
 
 /// Elements of a new PackedStringArray, filled by one thread.
 pub struct StringSlots<'s> {
-    /// A reference of its own, which keeps the elements alive.
+    /// A separate reference, which keeps the elements alive.
     array: Variant,
     first: *mut GString,
     range: Range<usize>,
@@ -256,12 +261,12 @@ pub struct StringSlots<'s> {
     tie: Tie<'s>,
 }
 
-// SAFETY: no other slots hold these elements, and nothing can read the array before `'s` has ended while it has other
-// owners; its references are counted atomically.
+// SAFETY: no other slots hold these elements. If the array has other owners, nothing can read it before `'s`
+// has ended. Its references are counted atomically.
 unsafe impl Send for StringSlots<'_> {}
 
 impl StringSlots<'_> {
-    /// All elements of a new array.
+    /// Slots for all elements of a new array.
     ///
     /// # Errors
     /// [`ErrorKind::OutOfMemory`].
@@ -274,7 +279,7 @@ impl StringSlots<'_> {
             return Err(ErrorKind::OutOfMemory(bytes).into());
         }
         let array = strings.to_variant();
-        // Now only the Variant holds them.
+        // Now only the Variant holds the array.
         drop(strings);
         let (first, len) = Reader::new().packed_elements(&array, VariantType::PackedStringArray);
         Ok(Self { array, first: first.cast_mut().cast(), range: 0..len, is_shared: false, tie: PhantomData })
@@ -287,8 +292,8 @@ impl StringSlots<'_> {
     #[inline(always)]
     pub fn put(&mut self, string: GString) {
         let index = self.range.next().expect("no element is left");
-        // SAFETY: the new array has this element, and no other slots have this index. Only `into_array` gives the array
-        // out, to a construction that nothing reads before all owners are done.
+        // SAFETY: the new array has this element, and no other slots have this index. `into_array` passes the
+        // array only to a construction, which nothing reads before all owners are done.
         let element = unsafe { &mut *self.first.add(index) };
         if layout::layout().is_some() {
             // SAFETY: `behaviour.rs` has verified that an empty String and a new element are null pointers, which need

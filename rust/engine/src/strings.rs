@@ -27,11 +27,11 @@ pub fn string(text: Text<'_>) -> GString {
     }
 }
 
-/// The String of UTF-8 bytes; `None` if they are not UTF-8, contain a NUL, or need the general path. `units` is scratch
-/// memory to be kept between calls.
+/// A String from UTF-8 bytes; `None` if the bytes are not UTF-8, contain a NUL, or need the general path.
+/// `units` is scratch memory to keep between calls.
 #[inline]
 pub fn raw_string(bytes: &[u8], units: &mut Vec<u32>) -> Option<GString> {
-    /// Longer text would need too much scratch memory.
+    /// The maximum length in bytes of text that is not ASCII. Longer text would need too much scratch memory.
     const LONGEST: usize = 1 << 14;
 
     layout()?;
@@ -48,8 +48,8 @@ pub fn raw_string(bytes: &[u8], units: &mut Vec<u32>) -> Option<GString> {
     string_of_units_in_place(&units[..count])
 }
 
-/// A String of exactly this text, written in place. ASCII Strings take 6.6 ms, and 10 ms with the engine's conversion
-/// (`cargo xtask bench Strings`).
+/// A String of exactly this text, written in place. For ASCII Strings, this takes 6.6 ms, and the engine's
+/// conversion takes 10 ms (`cargo xtask bench Strings`).
 #[inline(always)]
 pub(crate) fn string_in_place(text: &str) -> GString {
     if text.is_ascii() {
@@ -83,9 +83,9 @@ fn string_of(count: usize, fill: impl FnOnce(&mut [u32])) -> Option<GString> {
     if count == 0 {
         return Some(string);
     }
-    // SAFETY: the String is live. The engine allocates `count` code units and the terminating zero, or leaves the
-    // pointer null, which is checked. A String is one pointer to them, over which GString is transparent, and a new one
-    // is unshared.
+    // SAFETY: the String is live. The engine allocates `count` code units and the terminating zero, or leaves
+    // the pointer null, which is checked. A String is one pointer to its code units, and GString is
+    // transparent over it. A new String is unshared.
     let target = unsafe {
         interface_fn!(string_resize)(string.sys_mut().cast(), count as i64 + 1);
         let first = std::ptr::from_ref(&string).cast::<*mut u32>().read();

@@ -36,7 +36,7 @@ pub const fn run_bytes(ty: VariantType) -> Option<usize> {
     }
 }
 
-/// The size of a value of this type in bytes, if a Variant holds it in its payload and it needs no destructor.
+/// The size of a number or math type in bytes, if a Variant holds it in its payload; `None` for other types.
 #[inline(always)]
 pub(crate) fn plain_bytes(ty: VariantType) -> Option<usize> {
     match ty.shape() {
@@ -45,7 +45,7 @@ pub(crate) fn plain_bytes(ty: VariantType) -> Option<usize> {
     }
 }
 
-/// Whether the elements of a packed array are copied without conversion.
+/// Whether components of this kind and precision are copied without conversion.
 pub(crate) fn is_same_width(lane: Lane, precision: Precision) -> bool {
     lane != Lane::Real || precision == PRECISION
 }

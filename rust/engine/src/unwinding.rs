@@ -1,7 +1,8 @@
 //! Unwinding on the web, so that a panic is caught there too.
 //!
-//! Rust's unwinder expects three symbols from the C++ runtime: the exception tag and two functions of libunwind. Godot is
-//! compiled without C++ exceptions and does not export them. No exception leaves the library, so it can define its own tag.
+//! Rust's unwinder expects three symbols from the C++ runtime: the exception tag and two functions of
+//! libunwind. Godot is compiled without C++ exceptions and does not export them. No exception leaves the
+//! library, so it can define its own tag.
 
 use std::arch::global_asm;
 use std::ffi::c_int;
@@ -27,7 +28,7 @@ struct Exception {
 /// Throws an exception.
 ///
 /// # Safety
-/// Only Rust's runtime calls it, with an exception that it made.
+/// Only Rust's runtime calls this function, with an exception that the runtime created.
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn _Unwind_RaiseException(exception: *mut Exception) -> c_int {
     // SAFETY: Rust's runtime catches what it throws.
@@ -37,12 +38,12 @@ unsafe extern "C-unwind" fn _Unwind_RaiseException(exception: *mut Exception) ->
 /// Frees an exception.
 ///
 /// # Safety
-/// Only Rust's runtime calls it, with an exception that it caught.
+/// Only Rust's runtime calls this function, with an exception that the runtime caught.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn _Unwind_DeleteException(exception: *mut Exception) {
     // SAFETY: Rust's runtime created the exception and its cleanup function.
     if let Some(cleanup) = unsafe { (*exception).cleanup } {
-        // SAFETY: As above.
+        // SAFETY: the cleanup function belongs to this exception.
         unsafe { cleanup(CAUGHT_ELSEWHERE, exception) }
     }
 }

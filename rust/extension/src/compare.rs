@@ -115,7 +115,7 @@ pub fn differences_bytes(
     })
 }
 
-/// The engine memory of a described difference, and of each step of its path.
+/// The engine memory of a described difference, and of each step of its path, in bytes.
 const DESCRIBED: usize = 2 << 10;
 const PER_STEP: usize = 2 * size_of::<Variant>();
 

@@ -24,7 +24,7 @@ pub fn with_encoder<T>(
     with_buffer(|memory| encode(&mut Encoder::new(Buffer::new(memory), options)))
 }
 
-/// Lends this thread's buffer.
+/// Calls `use_it` with this thread's buffer.
 pub fn with_buffer<T>(use_it: impl FnOnce(&mut Vec<u8>) -> T) -> T {
     let mut buffer = BUFFER.take();
     let result = use_it(&mut buffer);

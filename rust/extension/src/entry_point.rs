@@ -31,7 +31,7 @@ unsafe impl ExtensionLibrary for Extension {
 /// precision. Otherwise starts godot-rust, and checks arguments before they reach it.
 ///
 /// # Safety
-/// - Called by the engine, with the documented arguments.
+/// - Only the engine may call this function, with the documented arguments.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn gdext_rust_init(
     get_proc_address: sys::GDExtensionInterfaceGetProcAddress,

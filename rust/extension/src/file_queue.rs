@@ -1,7 +1,8 @@
 //! A queue for each file: the order in which the calls and jobs of this process use it.
 //!
-//! During a turn, only code that reads or writes the file runs: no script, and no engine function that could run one,
-//! because that might wait for a turn of the same file. Functions that need a turn consume it.
+//! During a turn, only code that reads or writes the file runs: no script, and no engine function that could
+//! run a script, because the script might wait for a turn of the same file. Functions that need a turn
+//! consume it.
 
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -13,7 +14,8 @@ use crate::threads::lock;
 static TURNS: LazyLock<Mutex<HashMap<PathBuf, VecDeque<u64>>>> = LazyLock::new(Mutex::default);
 static TURN_ENDED: Condvar = Condvar::new();
 
-/// Whether names that differ only in case usually mean one file. If not, calls wait for each other needlessly.
+/// Whether names that differ only in case usually mean one file. If they mean two, calls only wait for each
+/// other needlessly.
 const IGNORES_CASE: bool = cfg!(any(windows, target_os = "macos"));
 
 /// A turn in the queue of a file, until dropped. A job queues when it starts, so later calls see its result.

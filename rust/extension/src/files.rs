@@ -1,7 +1,8 @@
 //! Files of length-prefixed values, as `FileAccess.store_var` writes them.
 //!
-//! Only the engine finds files packed into an exported game. Other files are read and written without it: it cannot
-//! replace a file atomically, and the errors it prints can run scripts while a file is locked.
+//! Only the engine finds files packed into an exported game. Other files are read and written without the
+//! engine, which cannot replace a file atomically, and whose printed errors can run scripts while a file is
+//! locked.
 
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek};
@@ -50,11 +51,11 @@ impl Target {
     /// Resolves the path of a file to be written.
     ///
     /// # Errors
-    /// Fails if the path is not that of a file, leads into an exported game, or has links that form a loop.
+    /// Fails if the path is not a file path, leads into an exported game, or has links that form a loop.
     pub fn of(path: &GString) -> Result<Self, FileError> {
         let name = text_of(path);
         let path = &GString::from(&name);
-        // For an unknown UID, the engine would print an error.
+        // UIDs are not resolved: for an unknown one, the engine would print an error.
         let is_uid = name.starts_with("uid://");
         // The engine accepts both kinds of slashes on every system.
         let place = if is_uid { name.clone() } else { settings::globalize_path(path).replace('\\', "/") };
@@ -76,7 +77,7 @@ impl Target {
         }
     }
 
-    /// Whether both have the same path.
+    /// Whether both targets have the same path.
     pub fn is_at(&self, other: &Self) -> bool {
         self.place == other.place
     }
@@ -161,7 +162,7 @@ pub fn read_records(
     }
     let found = turn.take(|| {
         let mut file = disk::open(&target.place).ok()?;
-        // Another process may be shortening it after a failed append.
+        // The read may fail, because another process may be truncating the file after a failed append.
         if let Some(read) = contents(&mut file, limits)
             && !is_torn(&read)
         {
@@ -170,7 +171,7 @@ pub fn read_records(
         let mut file = disk::at_rest(&target.place, disk::LONGEST_WAIT).ok().flatten().unwrap_or(file);
         contents(&mut file, limits)
     });
-    // If that fails, the engine may have another way to read the file, or the reason.
+    // If that fails, the engine may have another way to read the file, or know the reason.
     found.map_or_else(|| by_engine(target.stamp()), Ok)
 }
 
@@ -178,7 +179,8 @@ pub fn read_records(
 fn contents(file: &mut File, limits: &Limits) -> Option<ReadFile> {
     let stamp = Stamp::of_file(file).ok()?;
     let wanted = wanted(stamp.length(), limits);
-    // Out of memory, the engine would print an error, which can run scripts while this file is held.
+    // Without enough memory, the engine would print an error, which can run scripts while this file is in
+    // use.
     check_memory(wanted).ok()?;
     let mut bytes = PackedByteArray::new();
     bytes.resize(wanted);
@@ -188,8 +190,9 @@ fn contents(file: &mut File, limits: &Limits) -> Option<ReadFile> {
     Some(ReadFile { bytes, stamp: Some(stamp) })
 }
 
-/// Opens a file for reading in parts, after all earlier saves. Returns `None` if only the engine can read it or
-/// has the reason. Files in `res://` may be in a pack, which only the engine can read.
+/// Opens a file for reading in parts, after all earlier saves. Returns `None` if only the engine can read the
+/// file or knows the reason for the failure. Files in `res://` may be in a pack, which only the engine can
+/// read.
 pub fn open(path: &GString) -> Option<Journal> {
     if text_of(path).starts_with("res://") {
         return None;
@@ -198,7 +201,8 @@ pub fn open(path: &GString) -> Option<Journal> {
     target.turn().take(|| Journal::open(&target.place)).ok()
 }
 
-/// The number of bytes to read from a file of this length. One byte more than allowed is enough for the error.
+/// The number of bytes to read from a file of this length. One byte more than allowed is enough to find that
+/// the file is too large.
 fn wanted(length: u64, limits: &Limits) -> usize {
     let length = usize::try_from(length).unwrap_or(usize::MAX);
     if limits.max_bytes < MAX_BYTES { length.min(limits.max_bytes + 1) } else { length }

@@ -54,9 +54,9 @@ pub fn decode(
 /// The direction of a file conversion.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
-    /// From Godot 3's to Godot 4's.
+    /// From Godot 3's format to Godot 4's.
     From3,
-    /// From Godot 4's to Godot 3's.
+    /// From Godot 4's format to Godot 3's.
     To3,
 }
 
@@ -110,7 +110,7 @@ pub fn convert_file(
             Direction::From3 => upgrade(&bytes[record], &limits, loss, part),
             Direction::To3 => downgrade(&bytes[record], &limits, loss, part),
         };
-        // A writer's error has no offset, so it gets that of its record.
+        // An encoder's error has no offset, so it gets the offset of its record.
         let created = created.map_err(|error| error.at(0).shifted(start))?;
         if !created.is_empty() {
             let mut changes = lock(&changes);
@@ -127,7 +127,7 @@ pub fn convert_file(
     if !failed.indexes.is_empty() {
         return Err(NotConverted::Records(failed));
     }
-    // The destination is the old file, or one that has replaced it meanwhile.
+    // Whether the destination is the source file, or a file that has replaced it meanwhile.
     let is_in_place = |stamp: &Stamp| source.is_some_and(|source| source.is_at(&target)) || target.is(stamp);
     match read.stamp.filter(is_in_place) {
         Some(stamp) => files::replace_read(&target, target.turn(), &stamp, &parts)?,

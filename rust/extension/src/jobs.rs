@@ -25,14 +25,14 @@ use crate::variant::built::CreatedObjects;
 
 /// The default budget per frame.
 pub const BUDGET: Duration = Duration::from_millis(2);
-/// Steps per slice; the clock is checked after each step.
+/// The number of steps that should fit in a slice; the clock is checked after each step.
 const STEPS: u32 = 8;
 
 /// Work on a batch that is done a few items at a time. It owns its input.
 trait Slices: Send {
     /// Processes up to `count` items, and returns whether any are left.
     fn step(&mut self, count: usize) -> bool;
-    /// The number of items done, and of all items.
+    /// The number of finished items, and the number of all items.
     fn progress(&self) -> (usize, usize);
     /// Whether setters or getters run, which may cancel the job.
     fn runs_scripts(&self) -> bool;
@@ -40,7 +40,8 @@ trait Slices: Send {
     fn finish(self: Box<Self>) -> Outcome;
 }
 
-/// The outcome of a job. If dropped before anyone receives it, it frees the objects that were created for it.
+/// The outcome of a job. An outcome that is dropped before anyone receives it frees the objects created for
+/// it.
 pub enum Outcome {
     /// One buffer per value, and the values that cannot be encoded, whose buffers are empty.
     Encoded(OwnArray<PackedByteArray>, Failed),
@@ -50,7 +51,7 @@ pub enum Outcome {
     Loaded(Unpacked, String),
     /// The size of the written file in bytes.
     Saved(usize),
-    /// No file, because these values cannot be encoded.
+    /// No file was written, because these values cannot be encoded.
     NotSaved(Failed),
     /// A file error.
     File(FileError),
@@ -79,7 +80,7 @@ enum Stage {
 /// The thread that a job needs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RunsOn {
-    /// Between frames, so no other thread can wait for it.
+    /// Between frames, so no other thread can wait for the job.
     MainThread,
     Anywhere,
 }
@@ -97,7 +98,7 @@ pub struct Job {
     progress: Arc<Progress>,
     runs_on: RunsOn,
     budget: Duration,
-    /// Whether it completes even without references.
+    /// Whether the job completes even without references, as saves do.
     is_save: bool,
 }
 
@@ -107,7 +108,7 @@ impl Job {
         Arc::new(Self { stage, changed: Condvar::new(), progress, runs_on, budget, is_save })
     }
 
-    /// A job that failed before it started.
+    /// A job that is done from the start.
     pub fn done(outcome: Outcome) -> Arc<Self> {
         Self::new(Stage::Done(Some(outcome)), RunsOn::Anywhere, BUDGET, true)
     }
@@ -178,7 +179,8 @@ impl Job {
         job
     }
 
-    /// Calls `frame`, which encodes `count` values, and replaces a file with its parts in the background.
+    /// Calls `frame`, which encodes `count` values, and replaces a file with the returned parts in the
+    /// background.
     pub fn save(
         path: &GString,
         count: usize,
@@ -209,7 +211,8 @@ impl Job {
         job
     }
 
-    /// Continues on this thread and the pool; between frames if scripts run, or on the main thread.
+    /// Continues the work: on this thread and the pool, or between frames if scripts run or this is the main
+    /// thread.
     fn go_on(&self, mut work: Box<dyn Slices>) {
         self.progress.set_total(work.progress().1);
         if work.runs_scripts() || is_main_thread() {
@@ -232,7 +235,8 @@ impl Job {
         self.set(Stage::Done(Some(outcome)));
     }
 
-    /// Sets the next stage, unless the job is done: then the outcome is dropped, with its objects.
+    /// Sets the next stage. If the job is already done, drops the new stage instead, with its outcome and
+    /// objects.
     fn set(&self, next: Stage) {
         let mut stage = lock(&self.stage);
         let late = if matches!(*stage, Stage::Done(_) | Stage::Gone) {
@@ -245,7 +249,7 @@ impl Job {
         self.changed.notify_all();
     }
 
-    /// Does one frame's work, or all of the rest if `budget` is `None`. Called on the main thread.
+    /// Does one frame's work, or all remaining work if `budget` is `None`. Called on the main thread.
     pub fn slice(&self, budget: Option<Duration>) {
         let mut stage = lock(&self.stage);
         if !matches!(*stage, Stage::Sliced(_)) {
@@ -276,7 +280,8 @@ impl Job {
             }
             let Some(budget) = budget else { continue };
             let (took, in_all) = (step.elapsed(), started.elapsed());
-            // Each step should take about an equal share of the budget; the rest waits for the next frame.
+            // Each step should take about an equal share of the budget; the remaining items wait for the next
+            // frame.
             let fits = (budget / STEPS).as_secs_f64() / took.as_secs_f64().max(1e-9) * items as f64;
             if in_all + budget / STEPS > budget {
                 return left;
@@ -310,7 +315,7 @@ impl Job {
         matches!(&*lock(&self.stage), Stage::Done(_) | Stage::Gone)
     }
 
-    /// Takes the outcome; `None` before the job is done, and after it was taken.
+    /// Takes the outcome; `None` before the job is done, and once the outcome has been taken.
     pub fn take(&self) -> Option<Outcome> {
         match &mut *lock(&self.stage) {
             Stage::Done(outcome) => outcome.take(),
@@ -319,7 +324,8 @@ impl Job {
         }
     }
 
-    /// Waits for the result, doing the remaining slices. Returns early in a slice, which cannot wait for itself.
+    /// Does the remaining slices, and waits for the result. Returns early if called in a slice, which cannot
+    /// wait for itself.
     pub fn run_to_end(&self) {
         let mut stage = lock(&self.stage);
         loop {
@@ -339,7 +345,8 @@ impl Job {
     /// because the main thread might be waiting for that thread.
     ///
     /// # Errors
-    /// Fails if the job needs the main thread and this is another one, or if one of its own slices calls this.
+    /// Fails if the job needs the main thread and this is another thread, or if a slice of the job calls this
+    /// method.
     pub fn wait(&self) -> Result<()> {
         let is_for_main_thread = {
             let stage = lock(&self.stage);
@@ -359,7 +366,7 @@ impl Job {
         }
     }
 
-    /// The progress: the number of items done, and of all items.
+    /// The number of finished items, and the number of all items.
     pub fn progress(&self) -> (usize, usize) {
         self.progress.get()
     }
@@ -370,13 +377,13 @@ impl Job {
     }
 }
 
-/// Runs a job's work in the background, or here if there is no thread for it.
+/// Runs a job's work in the background, or on the calling thread if there is no thread for it.
 fn run(lane: Lane, job: &Arc<Job>, make: impl FnOnce() -> Box<dyn FnOnce() + Send>) {
     let same = Arc::clone(job);
     let make = || -> Box<dyn FnOnce() + Send> {
         let work = make();
         Box::new(move || {
-            // Another thread may be waiting for the job, even if the work panics.
+            // Another thread may be waiting for the job, so a panic must finish it, too.
             let place = if same.is_save { "a job that saves" } else { "a job that reads" };
             if let Err(error) = catch_panic(place, || {
                 work();

@@ -15,8 +15,8 @@
 //! | `threads/` | threads |
 //! | `panics.rs`, `encode_buffer.rs`, `memory_budget.rs`, `settings.rs`, `thresholds.rs` | shared helpers |
 //!
-//! Each imports only from rows below it. All access to engine memory is in the crate `variant_engine`, safe writing to
-//! files in `variant_disk`.
+//! Each file or folder imports only from rows below its own. The crate `variant_engine` has all access to
+//! engine memory, and `variant_disk` writes files atomically.
 
 mod api;
 mod batch;

@@ -1,4 +1,4 @@
-//! [`MemoryBudget`]: free memory, checked while a call builds many small values.
+//! [`MemoryBudget`]: checks for free memory while a call builds many small values.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -8,7 +8,7 @@ use variant_codec::memory::check_memory;
 /// Check for free memory each time the values may have taken this many bytes: a check for each small value would be
 /// slow, and [`check_memory`] ignores small sizes. A check asks for twice as much, more than the next values take.
 const AT_ONCE: usize = 4 << 20;
-/// The most engine memory that one encoded byte takes, and the overhead of a value.
+/// The maximum engine memory that one encoded byte takes, and the overhead of a value, in bytes.
 const MOST_PER_BYTE: usize = 64;
 const PER_VALUE: usize = 64;
 
@@ -18,7 +18,7 @@ const PER_VALUE: usize = 64;
 pub struct MemoryBudget(AtomicUsize);
 
 impl MemoryBudget {
-    /// The most memory that a value of this encoded size takes.
+    /// The maximum memory that a value of this encoded size takes.
     pub fn cost(encoded_bytes: usize) -> usize {
         encoded_bytes.saturating_mul(MOST_PER_BYTE).saturating_add(PER_VALUE)
     }

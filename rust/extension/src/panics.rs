@@ -22,7 +22,7 @@ pub fn catch_panic<R>(place: &'static str, work: impl FnOnce() -> Result<R>) -> 
     done.unwrap_or_else(|payload| Err(error(payload)))
 }
 
-/// Runs `work` for another thread, which catches a panic with its message and location.
+/// Runs `work` for another thread, and forwards a panic to that thread with its message and location.
 pub fn forward_panic<R>(place: &'static str, work: impl FnOnce() -> R) -> R {
     catch_panic(place, || Ok(work())).unwrap_or_else(|error| resume_unwind(Box::new(error)))
 }
@@ -50,8 +50,8 @@ fn message(payload: &dyn Any) -> String {
     text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic").to_owned()
 }
 
-/// Records panics instead of printing them; the code that catches one reports it. Called when the library is loaded;
-/// the hook is the library's own.
+/// Records panics instead of printing them; the code that catches one reports it. Called when the library is
+/// loaded. The hook affects only panics in this library.
 pub fn open() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(|at| format!(" ({}:{})", at.file(), at.line())).unwrap_or_default();
@@ -60,8 +60,8 @@ pub fn open() {
     faults::open();
 }
 
-/// Injects panics for the tests: in the code that the environment variable `FAST_VARIANT_CODEC_PANIC` names, if it was
-/// set when the library was loaded.
+/// Injects panics for the tests in the code that the environment variable `FAST_VARIANT_CODEC_PANIC` names,
+/// if the variable was set when the library was loaded.
 #[cfg(feature = "fault-injection")]
 mod faults {
     use std::sync::atomic::{AtomicBool, Ordering};

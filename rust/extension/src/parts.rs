@@ -26,7 +26,7 @@ use crate::variant::part_tasks::{PartDispatcher, PartTask};
 use crate::variant::source::write_tail;
 use crate::variant::splitter::{Splitter, Tail};
 
-/// Chunks that a task copies at a time.
+/// The number of chunks that a task copies.
 const COPIED_AT_ONCE: usize = 32;
 
 /// The bytes that one task has encoded.
@@ -38,15 +38,15 @@ struct Chunk {
 
 struct Insertion {
     position: usize,
-    /// The index of the first chunk, and the number of consecutive ones.
+    /// The index of the first inserted chunk, and the number of consecutive chunks.
     first: usize,
     count: usize,
 }
 
 /// Encodes the tails of a value, and returns all bytes. The calling thread has already encoded `lead`, the start.
 ///
-/// All threads encode parts into reused memory and join them: entities take 5.4 ms on two threads. With growing buffers
-/// that the calling thread joins, they take 10 ms, and on one thread 9.2 ms (`cargo xtask bench entities`).
+/// All threads encode parts into reused memory and join them: `cargo xtask bench entities` takes 5.4 ms on
+/// two threads. With growing buffers that the calling thread joins, it takes 10 ms, and on one thread 9.2 ms.
 pub fn encode<'a>(
     lead: Vec<u8>,
     tails: Vec<(usize, Tail<'a>)>,
@@ -129,7 +129,8 @@ pub fn copy_all(pool: Option<&Pool>, mut copies: Vec<Copy<'_, '_>>) {
     );
 }
 
-/// Assigns a chunk and its insertions, in order, to the start of `rest`, which is then the remaining memory.
+/// Assigns memory from the start of `rest` to a chunk and its insertions, in order. `rest` is then the
+/// remaining memory.
 fn order<'p, 'j>(chunks: &'p [Chunk], index: usize, rest: &mut &'j mut [u8], copies: &mut Vec<Copy<'p, 'j>>) {
     let Chunk { bytes, insertions } = &chunks[index];
     let put = |from: &'p [u8], rest: &mut &'j mut [u8], copies: &mut Vec<Copy<'p, 'j>>| {
@@ -156,7 +157,7 @@ pub fn decode(pool: &Pool, reading: &mut Reading<'_>, data: &[u8]) -> Option<(Bu
     Some((Built::new(value, totals.into_counts(), CreatedObjects::default()), end))
 }
 
-/// Totals of all threads.
+/// The totals of all threads.
 #[derive(Default)]
 struct Totals {
     failed: AtomicBool,
@@ -188,7 +189,7 @@ impl Totals {
     }
 }
 
-/// The calling thread decodes everything except the parts that it hands to the others.
+/// Decodes everything on the calling thread, except the parts that it hands to the other threads.
 fn decode_with_gaps<'s>(
     _: Scope<'s>,
     pool: &Pool,

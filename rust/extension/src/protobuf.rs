@@ -31,7 +31,7 @@ pub fn encode_to(
     engine::set_bytes(bytes, encoder.written())
 }
 
-/// As [`encode_to`], for one value.
+/// Encodes one message into a new buffer, as [`encode_to`] does.
 ///
 /// # Errors
 /// As [`encode_to`].

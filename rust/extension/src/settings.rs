@@ -15,11 +15,11 @@ const PARALLEL_THRESHOLD_BYTES: &str = "fast_variant_codec/parallel_threshold_by
 const ACCESS_PATH: &str = "fast_variant_codec/access_path";
 const ACCESS_VARIABLE: &str = "FAST_VARIANT_CODEC_ACCESS";
 
-/// Below this, another thread does not help: waking one takes about as long as decoding 64 KiB.
+/// Below this size, another thread does not help: waking one takes about as long as decoding 64 KiB.
 const DEFAULT_THRESHOLD: usize = 1 << 18;
 
-/// Shows the settings in the editor's Project Settings. Unless the project has its own values, sets default ones, which
-/// the editor does not store.
+/// Shows the settings in the editor's Project Settings. Sets defaults for those that the project does not
+/// set; the editor does not store defaults.
 pub fn register() {
     add(THREADS, 0, PropertyHint::RANGE, "0,256");
     let bytes = "0,16777216,1,or_greater,suffix:B";
@@ -48,12 +48,12 @@ fn project(method: &str, arguments: &[Variant]) -> Variant {
         .map_or_else(Variant::nil, |mut settings| settings.call(method, arguments))
 }
 
-/// The file system path of a path that begins with `user://` or `res://`.
+/// The file system path for a path that begins with `user://` or `res://`.
 pub fn globalize_path(path: &GString) -> String {
     project("globalize_path", &[path.to_variant()]).stringify().to_string()
 }
 
-/// The number of threads for a batch; 0 is one per core.
+/// The number of threads for a batch; 0 means one per core.
 pub fn threads() -> i64 {
     from_environment("FAST_VARIANT_CODEC_THREADS")
         .and_then(|text| text.parse().ok())

@@ -1,19 +1,19 @@
-//! Measured sizes at which the work changes its strategy.
+//! Measured sizes at which encoding and decoding change their strategy.
 
 use variant_codec::VariantType;
 use variant_engine::is_debug_build;
 
-/// The size from which the engine handles packed arrays itself, if it is as fast.
+/// The size in bytes from which the engine itself encodes and decodes packed arrays, if it is as fast.
 pub const LARGE_BYTES: usize = 1 << 16;
 /// The maximum encoded size of a value for which `Live::is_small` is true.
 pub const SMALL_BYTES: usize = 136;
-/// The size of a part, in encoded bytes. In ms with two threads (`cargo xtask bench`), parts of 32 KiB: entities 6.1, twitter
-/// 0.36, canada 1.07; parts of 64 KiB: 5.4, 0.29, 0.77.
+/// The size of a part, in encoded bytes. In ms with two threads (`cargo xtask bench`), parts of 32 KiB:
+/// entities 6.1, twitter 0.36, canada 1.07; parts of 64 KiB: 5.4, 0.29, 0.77.
 pub const PART_BYTES: usize = 1 << 16;
 
-/// Whether the engine copies large packed arrays of this type at memory speed, without zeroing them first as extensions
-/// must. Debug builds copy them element by element. `resize` and a copy reach 0.7 × the engine's speed in release
-/// builds, and 3 × in debug builds (`cargo xtask bench Packed`).
+/// Whether the engine copies large packed arrays of this type at memory speed, without zeroing them first as
+/// extensions must. Debug builds of the engine copy them element by element. An extension's `resize` and copy
+/// reach 0.7 × the engine's speed in release builds, and 3 × in debug builds (`cargo xtask bench Packed`).
 pub fn engine_is_as_fast(ty: VariantType) -> bool {
     use VariantType as T;
     let plain = matches!(

@@ -29,7 +29,7 @@ use crate::variant::source::{Live, Objects};
 use crate::variant::splitter::Splitter;
 use crate::variant::validator::Validator;
 
-/// Encodes a value. If `strict`, a value that would decode to a different one is an error.
+/// Encodes a value. If `strict`, a value that would decode to a different value is an error.
 ///
 /// # Errors
 /// Fails if the value cannot be encoded; the error has the path.
@@ -119,7 +119,7 @@ pub fn encode_registered(value: &Variant, registry: &Registry) -> Result<PackedB
     encode(&value, Objects::Registered(&Registered { graph: &graph, registry }), true)
 }
 
-/// Appends the bytes of a value with these objects as [`append`] does.
+/// Appends the bytes of a value whose objects are in `graph`, as [`append`] does.
 ///
 /// # Errors
 /// As [`encode_registered`]; then nothing has been appended.
@@ -134,7 +134,7 @@ pub fn append_registered(
 
 /// An encoded value before it is copied to its destination.
 enum Encoded<'a> {
-    /// In this thread's scratch memory.
+    /// In this thread's buffer.
     InBuffer(&'a [u8]),
     Packed(PackedByteArray),
 }
@@ -190,7 +190,7 @@ pub fn decode_all(reading: Reading<'_>) -> Result<Built> {
     Ok(builder.finish())
 }
 
-/// Decodes the input if it is a small value that holds no others, which needs neither limits nor a builder.
+/// Decodes the input if it is a small value without nested values, which needs neither limits nor a builder.
 #[inline(always)]
 pub fn decode_leaf(bytes: &[u8]) -> Option<Variant> {
     let Some(number) = number(bytes) else { return decode_other_leaf(bytes) };
@@ -205,7 +205,7 @@ pub fn decode_leaf(bytes: &[u8]) -> Option<Variant> {
 
 #[inline(never)]
 fn decode_other_leaf(bytes: &[u8]) -> Option<Variant> {
-    // Memory is checked only for larger values.
+    // Larger values are left to the decoder, which checks for memory.
     let leaf = leaf(bytes).filter(|_| bytes.len() <= SMALL_BYTES)?;
     let mut building = Building::new();
     match leaf {
@@ -217,7 +217,8 @@ fn decode_other_leaf(bytes: &[u8]) -> Option<Variant> {
     Some(building.finish())
 }
 
-/// Decodes a part of the input; returns the value and its end. `spent` carries the used-up limits from value to value.
+/// Decodes a part of the input; returns the value and its end. `spent` is the share of the limits that values
+/// have used, carried from value to value.
 ///
 /// # Errors
 /// Fails if the bytes are invalid; the error has the offset in the whole input.
@@ -226,7 +227,8 @@ pub fn decode(mut reading: Reading<'_>, part: Range<usize>, spent: &mut Spent) -
     let Reading { input, strictness, limits, .. } = reading;
     let _running = limits.allow_objects.then(Nested::enter).transpose()?;
     let data = input.bytes().get(part).unwrap_or_default();
-    // If the input has many values, they share the limits.
+    // All values in the input share the limits. Threads do not know each other's usage, so the limits must
+    // admit the whole input.
     let is_shared = data.len() >= settings::parallel_threshold()
         && !limits.allow_objects
         && limits.admit_all_of(input.bytes().len());
@@ -268,7 +270,7 @@ pub fn decode_registered(
     Ok((built, start + end))
 }
 
-/// Checks the input without building the value; returns its end.
+/// Checks the input without building the value; returns the end of the value.
 ///
 /// # Errors
 /// As [`decode`], except for errors in creating objects and loading scripts.

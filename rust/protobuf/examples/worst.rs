@@ -1,5 +1,5 @@
-//! Measures how long messages crafted to be slow take to decode, in nanoseconds per byte, at two sizes. If the
-//! larger size takes more per byte, time grows faster than the input.
+//! Measures the time to decode messages crafted to be slow, in nanoseconds per byte, at two sizes. If the
+//! larger size takes more time per byte, the time grows faster than the input.
 //!
 //! `cargo run --release -p variant_protobuf --example worst`
 
@@ -10,7 +10,7 @@ use variant_codec::stream::{Measure, Source};
 use variant_protobuf::{DecodeOptions, Defaults, Message, MessageDecoder, Schema};
 
 const SIZES: [usize; 2] = [1 << 17, 1 << 20];
-/// The best of this many runs counts.
+/// The number of runs, of which the fastest counts.
 const RUNS: usize = 5;
 
 const SCHEMA: &str = r#"
@@ -120,7 +120,7 @@ fn messages(size: usize) -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// A tag, a length and bytes.
+/// A length-prefixed record.
 fn record(tag: u8, bytes: &[u8]) -> Vec<u8> {
     [&[tag], &*varint(bytes.len()), bytes].concat()
 }

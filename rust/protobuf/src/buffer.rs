@@ -1,4 +1,4 @@
-//! [`Buffer`]: output whose lengths are filled in later.
+//! [`Buffer`]: an output buffer whose length prefixes are filled in later.
 
 use variant_codec::format::MAX_BYTES;
 use variant_codec::{ErrorKind, Result};
@@ -36,7 +36,7 @@ impl Buffer {
         self.bytes
     }
 
-    /// Makes sure that `bytes` more bytes fit.
+    /// Reserves space for `bytes` more bytes.
     #[inline(always)]
     fn reserve(&mut self, bytes: usize) -> Result<()> {
         if bytes > self.bytes.len() - self.used { self.grow(bytes) } else { Ok(()) }
@@ -58,7 +58,8 @@ impl Buffer {
         Ok(())
     }
 
-    /// Appends the bytes that `write` puts at the start of an array of `N`. It returns their number.
+    /// Appends the bytes that `write` puts at the start of an array of `N` bytes. `write` returns their
+    /// number.
     #[inline(always)]
     pub fn put<const N: usize>(&mut self, write: impl FnOnce(&mut [u8; N]) -> usize) -> Result<()> {
         self.reserve(N)?;
@@ -68,7 +69,7 @@ impl Buffer {
         Ok(())
     }
 
-    /// Appends `bytes` bytes and returns them to be filled.
+    /// Appends `bytes` bytes and returns them for the caller to fill.
     #[inline(always)]
     pub fn take(&mut self, bytes: usize) -> Result<&mut [u8]> {
         self.reserve(bytes)?;
@@ -101,7 +102,8 @@ impl Buffer {
         self.put(|room| put_varint(room, value))
     }
 
-    /// Fills in the length at `at`, where `reserved` bytes are free. Moves the contents if it needs more.
+    /// Writes the length prefix at `at`, where `reserved` bytes are reserved. Moves the contents if the
+    /// prefix needs more bytes.
     #[inline(always)]
     pub fn close(&mut self, at: usize, reserved: usize) -> Result<()> {
         let len = self.used - at - reserved;
@@ -126,7 +128,8 @@ impl Buffer {
         Ok(())
     }
 
-    /// Reorders the pieces of the bytes from `start` on. `spare` is scratch memory.
+    /// Reorders the bytes from `start` on. `pieces` are their ranges in the new order, and `spare` is scratch
+    /// memory.
     pub fn rearrange(
         &mut self,
         start: usize,

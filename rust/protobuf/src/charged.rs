@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 use variant_codec::limits::Budget;
 use variant_codec::{ErrorKind, Result};
 
-/// Up to this many items are free.
+/// The number of items that are not charged.
 const FIRST: usize = 64;
 
 /// Items recorded while a message is decoded. Each growth charges the new buffer to the budget, in addition to the
@@ -24,7 +24,7 @@ impl<T> Default for Charged<T> {
 }
 
 impl<T> Charged<T> {
-    /// Clears the items for another message, which is charged anew.
+    /// Clears the items for another message, whose items are charged anew.
     pub fn restart(&mut self) {
         self.items.clear();
         self.charged = FIRST;

@@ -1,7 +1,7 @@
 //! Schemas from `.proto` files and descriptor sets.
 //!
-//! protox compiles the files. Its panics are caught, but a stack overflow or an endless loop could not be. So files
-//! that might cause one are refused first. This crate itself checks all descriptor sets.
+//! protox compiles the files. Its panics are caught, but a stack overflow or an endless loop could not be.
+//! Files that might cause either are therefore refused first. This crate itself checks all descriptor sets.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -22,11 +22,11 @@ use crate::tokens::{Tokens, error_at, is_word};
 
 /// The maximum size of a file in bytes, because compiling takes up to 300 times as much memory.
 const MAX_BYTES: usize = 1 << 20;
-/// The maximum number of statements, because the compiler compares all invalid ones with each other.
+/// The maximum number of statements, because the compiler compares all invalid statements with each other.
 const MAX_STATEMENTS: usize = 10_000;
 /// The maximum number of parts of names and lists, because the compiler needs hundreds of bytes for each.
 const MAX_PARTS: usize = 20_000;
-/// The maximum number of characters kept of a compiler error.
+/// The maximum number of characters of a compiler error. Longer errors are truncated.
 const MAX_REASON: usize = 300;
 /// The maximum nesting of brackets and of imports, because the compiler is recursive. Its own limit for nested messages
 /// is lower.
@@ -37,9 +37,9 @@ const MAX_IMPORT_PATHS: usize = 10_000;
 impl Schema {
     /// Compiles a `.proto` file and its imports.
     ///
-    /// `resolve` returns the text of a file by name: first `root`, then the paths of imports, which contain no `.`,
-    /// `..` or `//`. The standard files of `google/protobuf/` are built in. Files may use proto2, proto3, or the
-    /// editions 2023 and 2024.
+    /// `resolve` returns the text of a file by name: first `root`, then the paths of imports. The paths have
+    /// no `.` or `..` components and no `//`. The standard files of `google/protobuf/` are built in. Files
+    /// may use proto2, proto3, or the editions 2023 and 2024.
     ///
     /// # Errors
     /// [`Error::Schema`] with file, line and column.
@@ -102,12 +102,12 @@ struct Texts(Arc<HashMap<String, Text>>);
 struct Opened {
     name: String,
     descriptor: FileDescriptorProto,
-    /// The number of its imports already seen.
+    /// The number of the file's imports already read.
     seen: usize,
 }
 
 impl Opened {
-    /// Returns `None` if the file is invalid. The compiler reports that later.
+    /// Returns `None` if the file is invalid. The compiler reports the error later.
     fn read(name: &str, text: &str) -> Option<Self> {
         let file = File::from_source(name, text).ok()?;
         Some(Self { name: name.to_owned(), descriptor: file.file_descriptor_proto().clone(), seen: 0 })
@@ -156,7 +156,7 @@ impl Texts {
         }
     }
 
-    /// Maps the column of an error back to the original text, before [`Text::new`].
+    /// Maps the column of an error back to the original text, which [`Text::new`] may have rewritten.
     fn as_written(&self, mut error: Error) -> Error {
         if let Error::Schema { file, line, column, .. } = &mut error
             && let Some(text) = self.0.get(file)
@@ -169,7 +169,7 @@ impl Texts {
 
 impl FileResolver for Texts {
     fn resolve_path(&self, path: &std::path::Path) -> Option<String> {
-        // Unchanged, including `res://`.
+        // Paths stay unchanged, including `res://`.
         path.to_str().map(str::to_owned)
     }
 
@@ -226,7 +226,8 @@ fn check_text(file: &str, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Whether the compiler accepts this as a file path; its own error message names another cause.
+/// Whether the compiler accepts this as a file path. This crate checks paths itself, because the compiler's
+/// own error names another cause.
 fn is_import_path(path: &[u8]) -> bool {
     !path.contains(&b'\\') && path.split(|byte| *byte == b'/').all(|name| !matches!(name, b"" | b"." | b".."))
 }
@@ -236,7 +237,7 @@ fn is_import_path(path: &[u8]) -> bool {
 struct Names {
     /// The length of the package name.
     package: usize,
-    /// The length of each block's name around the statement.
+    /// The lengths of the names of the blocks that enclose the statement.
     scopes: Vec<usize>,
     /// The length of the statement's words so far.
     words: usize,
@@ -252,7 +253,7 @@ impl Names {
         self.words += word.len() + 1;
     }
 
-    /// Ends a statement, or a block.
+    /// Ends a statement or a block, if `byte` does.
     fn end(&mut self, byte: u8) {
         match byte {
             b'}' => drop(self.scopes.pop()),
@@ -271,7 +272,7 @@ impl Names {
     }
 }
 
-/// Truncates a reason, because the compiler quotes whole texts of the file.
+/// Truncates a reason, because the compiler quotes texts of the file in full.
 fn cut(mut reason: String) -> String {
     if let Some((end, _)) = reason.char_indices().nth(MAX_REASON) {
         reason.truncate(end);
@@ -288,7 +289,8 @@ fn located(root: &str, error: &protox::Error) -> Error {
         Some((span.line() + 1, span.column() + 1))
     });
     let (line, column) = span.unwrap_or_default();
-    // Only the root file can be missing without an import to blame.
+    // An error without a file means that the root file is missing: other missing files are reported at their
+    // imports.
     let reason = if error.file().is_none() { "file not found".to_owned() } else { cut(error.to_string()) };
     Error::Schema { file: error.file().unwrap_or(root).to_owned(), line, column, reason }
 }

@@ -1,4 +1,4 @@
-//! Bytes of a message → events.
+//! Decodes the bytes of a message into events.
 
 mod lists;
 mod maps;
@@ -23,7 +23,7 @@ use crate::schema::{
 use crate::varint::unzigzag;
 use crate::wire::{MAX_NESTING, Wire};
 
-/// Which absent fields are decoded as their default.
+/// The absent fields that are decoded as their default.
 ///
 /// ```
 /// use variant_codec::Value;
@@ -38,7 +38,7 @@ use crate::wire::{MAX_NESTING, Wire};
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Defaults {
-    /// None.
+    /// No absent fields.
     Omit,
     /// Fields without presence, including lists and maps.
     #[default]
@@ -64,15 +64,16 @@ pub enum Defaults {
 pub struct DecodeOptions {
     /// The wire format.
     pub wire: Wire,
-    /// Strict decoding accepts only what an encoder writes, lenient decoding what official implementations accept.
+    /// The strictness: strict decoding accepts only bytes that an encoder writes, lenient decoding all bytes
+    /// that official implementations accept.
     pub strictness: Strictness,
     /// The limits.
     pub limits: Limits,
-    /// Which absent fields are decoded as their default.
+    /// The absent fields that are decoded as their default.
     pub defaults: Defaults,
     /// Whether enums are decoded as names. Numbers without a name stay ints.
     pub enum_names: bool,
-    /// Whether the names of fields are StringNames.
+    /// Whether field names are decoded as StringNames.
     pub string_name_keys: bool,
     /// Whether unknown fields are kept, under [`UNKNOWN_KEY`].
     pub keep_unknown: bool,
@@ -170,7 +171,7 @@ struct Entry {
     order: u64,
     key: u64,
     at: u32,
-    /// The records of its value.
+    /// The range of its value's records.
     value: Range<u32>,
 }
 
@@ -179,7 +180,7 @@ struct Entry {
 struct Member {
     /// The number of the last member.
     number: Option<u32>,
-    /// Whether another member precedes it.
+    /// Whether a record of another member precedes the records of the last member.
     is_closed: bool,
 }
 
@@ -215,7 +216,7 @@ impl<'a> MessageDecoder<'a> {
         Self { budget: Budget::after(spent, self.budget.limits), ..self }
     }
 
-    /// The limits used up so far, including this message.
+    /// The part of the limits used up so far, including this message.
     pub fn spent(&self) -> Spent {
         self.budget.spent()
     }
@@ -267,7 +268,7 @@ impl<'a> MessageDecoder<'a> {
         }
     }
 
-    /// Writes the message merged from the records `pieces`, or at level 0 from all bytes.
+    /// Writes the message merged from the records `pieces` or, at level 0, from all bytes.
     #[inline(never)]
     fn decode_message<S: Sink>(
         &mut self,
@@ -503,7 +504,7 @@ impl<'a> MessageDecoder<'a> {
                 return Ok(Number::Bool(raw != 0));
             }
             Kind::Int32 | Kind::Enum(_) => (wide as i32).into(),
-            // Truncated to 32 bits before zigzag decoding, as in official implementations.
+            // The number is truncated to 32 bits before zigzag decoding, as in official implementations.
             Kind::Sint32 if zigzags => (unzigzag(u64::from(raw as u32)) as i32).into(),
             Kind::Sint32 => (wide as i32).into(),
             Kind::Sfixed32 => return Ok(Number::Int((raw as i32).into())),
@@ -540,7 +541,7 @@ impl<'a> MessageDecoder<'a> {
         }
     }
 
-    /// Writes text of the input.
+    /// Writes a text from the input.
     #[inline(always)]
     fn decode_text<S: Sink>(&mut self, sink: &mut S, bytes: &'a [u8], at: usize) -> Result<()> {
         self.budget.value(VariantType::String).at(at)?;
@@ -589,7 +590,7 @@ impl<'a> MessageDecoder<'a> {
                 self.decode_number(sink, Kind::Bool, Number::Bool(*int != 0))
             }
             (FieldDefault::Int(int), kind) => self.decode_number(sink, kind, Number::Int(*int)),
-            // A map entry without a value.
+            // A map entry without a value is decoded with an empty message.
             (FieldDefault::None, Kind::Message(index)) => {
                 let end = self.memory.found.len();
                 self.decode_message(sink, self.message(index), end..end, depth, level + 1)
@@ -610,7 +611,7 @@ impl Source for MessageDecoder<'_> {
         if !S::BUILDS {
             self.budget.builds_nothing();
         }
-        // An error may have left records.
+        // An earlier error may have left records behind.
         self.memory.found.restart();
         self.memory.unknown.restart();
         self.memory.entries.restart();

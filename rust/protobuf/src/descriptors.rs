@@ -1,4 +1,4 @@
-//! Descriptors → tables. Encoders and decoders rely on the checks here.
+//! Builds tables from descriptors. Encoders and decoders rely on the checks here.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ mod tag {
 /// The maximum length of all full names together, in bytes. A full name includes the package and the outer
 /// messages, and the compiler and the tables hold several copies of it.
 pub const MAX_NAMES: usize = 1 << 22;
-/// The maximum length of a full name or an identifier in bytes, because errors repeat them.
+/// The maximum length of a full name or an identifier in bytes, because errors quote names.
 pub const MAX_NAME: usize = 1024;
 
 /// The supported first statements of a file, for error messages.
@@ -82,7 +82,7 @@ struct Item<'a, D, F> {
 type MessageItem<'a> = Item<'a, DescriptorProto, features::MessageType>;
 type EnumItem<'a> = Item<'a, EnumDescriptorProto, features::EnumType>;
 
-/// Messages or enums, with their features and their field number in the descriptor around them.
+/// Messages or enums, with their features and their field number in the enclosing descriptor.
 type Listed<'a, D, F> = (&'a [D], &'a [F], i32);
 
 impl<D, F> Item<'_, D, F> {
@@ -122,13 +122,13 @@ enum Meaning {
     Enum(u32),
 }
 
-/// All messages and enums, each message before its nested ones.
+/// All messages and enums, each message before its nested messages.
 #[derive(std::default::Default)]
 struct Names<'a> {
     messages: Vec<MessageItem<'a>>,
     enums: Vec<EnumItem<'a>>,
     by_name: HashMap<String, Meaning>,
-    /// The length of all full names so far, including those of fields.
+    /// The length of all full names so far, including the names of fields.
     bytes: usize,
 }
 
@@ -275,7 +275,8 @@ impl<'a> Names<'a> {
         Ok(MessageTable::new(name, fields, oneofs.names, is_map_entry))
     }
 
-    /// Builds a field without the data that depends on other fields. Returns the reason if it is invalid.
+    /// Builds a field without the data that depends on other fields. Returns the reason if the field is
+    /// invalid.
     fn field(
         &self,
         item: &MessageItem<'a>,
@@ -334,7 +335,7 @@ impl<'a> Names<'a> {
         Ok(Field { default, type_name: type_name.into(), ..known })
     }
 
-    /// The type of a field, and its name.
+    /// The type of a field, and the type's name.
     fn kind(
         &self,
         item: &MessageItem<'a>,
@@ -401,7 +402,8 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The type name of a key or value; `None` if it is not allowed, like a map entry.
+    /// The type name of a map entry's key or value; `None` if the type is not allowed, such as another map
+    /// entry.
     fn kind_in_entry(&self, entry: &MessageItem<'a>, field: &FieldDescriptorProto) -> Option<String> {
         if let Some(Meaning::Message(index)) = self.find(&entry.name, field.type_name())
             && is_map_entry(self.messages[index as usize].descriptor)
@@ -444,7 +446,7 @@ impl<'a> Names<'a> {
     }
 
     fn first_number(&self, index: u32) -> i64 {
-        // Each enum has a value, as its table has checked.
+        // Each enum has a value, as `enum_table` has checked.
         self.enums[index as usize].descriptor.value.first().map_or(0, |value| value.number().into())
     }
 }
@@ -482,7 +484,7 @@ fn is_entry(fields: &[Field], descriptor: &DescriptorProto) -> bool {
         && !matches!(key.kind, K::Double | K::Float | K::Bytes | K::Enum(_) | K::Message(_))
 }
 
-/// The oneofs of a message, except those of `optional`.
+/// The oneofs of a message, except the synthetic ones of `optional` fields.
 struct Oneofs {
     names: Vec<Box<str>>,
     /// Maps indexes in the descriptor to indexes in [`Oneofs::names`].
@@ -492,7 +494,7 @@ struct Oneofs {
 impl Oneofs {
     fn of(item: &MessageItem<'_>) -> Result<Self> {
         let Item { name, descriptor, .. } = item;
-        // The number of members of each, and whether it belongs to `optional`.
+        // For each oneof, the number of members, and whether it is the synthetic one of an `optional` field.
         let mut found = vec![(0, false); descriptor.oneof_decl.len()];
         for field in &descriptor.field {
             let Some(index) = field.oneof_index else { continue };

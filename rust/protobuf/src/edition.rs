@@ -1,4 +1,5 @@
-//! Rewrites files of editions as proto2 for the compiler, which knows only their features.
+//! Rewrites files with an edition as proto2, because the compiler knows the features of editions but not
+//! their syntax.
 
 use crate::descriptors::SYNTAXES;
 use crate::error::Result;
@@ -7,7 +8,7 @@ use crate::tokens::{Tokens, error_at, is_word};
 /// The label that fields of proto2 must have and fields of editions cannot have.
 const LABEL: &str = "optional ";
 
-/// The features that the compiler knows. Others do not change bytes.
+/// The features that the compiler knows. Other features do not change the encoded bytes.
 const FEATURES: [&str; 6] = [
     "field_presence",
     "enum_type",
@@ -17,11 +18,11 @@ const FEATURES: [&str; 6] = [
     "json_format",
 ];
 
-/// The text of a file.
+/// The text of a file, rewritten for the compiler if the file has an edition.
 pub struct Text {
     /// The text that is compiled.
     pub compiled: String,
-    /// The number of the edition in descriptors.
+    /// The number of the edition in descriptors; `None` without an edition.
     pub edition: Option<i32>,
     /// The offsets of added labels in `compiled`.
     labels: Vec<usize>,
@@ -39,7 +40,8 @@ enum Block {
 }
 
 impl Text {
-    /// Rewrites a file of an edition: blanks syntax that proto2 lacks, and adds labels. Line numbers stay the same.
+    /// Rewrites a file with an edition: blanks syntax that proto2 lacks, and adds labels. Line numbers stay
+    /// the same.
     ///
     /// # Errors
     /// [`crate::Error::Schema`] if the edition is unknown or a field has a label of proto2.
@@ -123,7 +125,8 @@ impl Text {
     }
 }
 
-/// Whether an import or an option is about features that the compiler does not know, such as those of a language.
+/// Whether an import or an option is about features that the compiler does not know, such as the features of
+/// a language.
 fn is_foreign<'t>(token: &str, mut next: impl Iterator<Item = &'t str>) -> bool {
     if token == "import" {
         let path = next.find(|token| token.starts_with(['"', '\'']) || *token == ";").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Events → bytes of a message.
+//! Encodes events into the bytes of a message.
 
 mod fields;
 mod lists;
@@ -84,9 +84,10 @@ pub struct MessageEncoder<'s> {
     depth: u32,
     /// Scratch memory for sorting segments.
     spare: Vec<u8>,
-    /// The members of oneofs seen so far.
+    /// By oneof: the rank of the member found so far, or [`NONE`].
     members: Vec<u16>,
-    /// The field that last followed each one, as in [`Tables::followers`]. Empty while all keys arrive in order.
+    /// By field: the rank of the field that followed it last time, as in [`Tables::followers`]. Empty while
+    /// all keys arrive in order.
     followers: Vec<u16>,
 }
 
@@ -120,7 +121,7 @@ struct Level<'s> {
     message: &'s MessageTable,
     /// The map's field.
     map: Option<&'s Field>,
-    /// Its first segment.
+    /// The index of its first segment.
     first: u32,
     /// The rank of the last key.
     last: u16,
@@ -137,12 +138,13 @@ struct Segment {
     len: u32,
 }
 
-/// The state around a Dictionary being written.
+/// A Dictionary being written, and the state to restore at its end.
 #[derive(Debug)]
 pub struct OpenDictionary<'s> {
     next: NextValue<'s>,
     level: Level<'s>,
-    /// The offset of its length. 0 means none, as for a group: a tag precedes every length.
+    /// The offset of its length prefix; 0 if it has none, like a group. A tag precedes every prefix, so no
+    /// prefix is at offset 0.
     length_at: u32,
 }
 
@@ -150,7 +152,7 @@ pub struct OpenDictionary<'s> {
 #[derive(Debug)]
 pub struct OpenArray {
     length_at: u32,
-    /// The bytes reserved for its length; 0 if it has none.
+    /// The number of bytes reserved for its length prefix; 0 if it has none.
     reserved: u8,
 }
 
@@ -160,7 +162,7 @@ impl<'s> MessageEncoder<'s> {
         Self::with_memory(message, options, Vec::new())
     }
 
-    /// An encoder of one message that reuses `memory`. Discards its contents.
+    /// An encoder of one message that reuses `memory` and discards its contents.
     pub fn with_memory(message: &'s Message, options: &EncodeOptions, memory: Vec<u8>) -> Self {
         let root = message.table();
         Self {
@@ -324,7 +326,7 @@ impl<'s> Sink for MessageEncoder<'s> {
         match self.next {
             NextValue::Single(field) => {
                 if value == 0 && self.leaves_zero_out(field) {
-                    // Other fields must refuse a zero rather than omit it.
+                    // Fields of other types must refuse a zero rather than omit it.
                     return if field.kind.takes_numbers() {
                         Ok(())
                     } else {
@@ -452,7 +454,7 @@ impl<'s> Sink for MessageEncoder<'s> {
         _key: ElementType<'_>,
         _value: ElementType<'_>,
     ) -> Result<OpenDictionary<'s>> {
-        // In a map, the entries are the nested messages.
+        // A map is not a nested message, but its entries are.
         let is_nested = len > 0 || !matches!(self.next, NextValue::Map(_));
         if is_nested && self.depth > MAX_NESTING {
             return Err(Error::TooDeep.into());

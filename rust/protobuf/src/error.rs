@@ -20,8 +20,9 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 /// An error of a schema, a value or a message.
 ///
-/// Encoding and decoding return it as [`ErrorKind::Other`](variant_codec::ErrorKind::Other) of a
-/// [`variant_codec::Error`], which has the offset or the path. Errors that the codec has too use the codec's kinds.
+/// Encoding and decoding return this error as [`ErrorKind::Other`](variant_codec::ErrorKind::Other) of a
+/// [`variant_codec::Error`], which has the offset or the path. Errors that the codec also defines use the
+/// codec's kinds.
 ///
 /// ```
 /// use variant_codec::Value;
@@ -58,7 +59,7 @@ pub enum Error {
     Ambiguous {
         /// The short name.
         name: String,
-        /// The names with their packages.
+        /// The full names of these messages.
         full_names: Vec<String>,
     },
 
@@ -104,7 +105,7 @@ pub enum Error {
         oneof: String,
         /// One member.
         first: String,
-        /// The other one.
+        /// The other member.
         second: String,
     },
     /// A required field is missing.
@@ -184,18 +185,18 @@ pub enum Oddity {
     /// A field without presence, written with its default.
     #[error("field written with its default value")]
     Default,
-    /// A list that is packed against the schema, or the reverse; an empty packed list.
+    /// A packed list that the schema declares as unpacked, the reverse, or an empty packed list.
     #[error("list not packed as the schema requires")]
     Packing,
     /// A map entry that is not a key followed by its value, or entries not sorted by key.
     #[error("map entries incomplete or not sorted by key")]
     Map,
-    /// A sign or a bool in another encoding.
+    /// A sign or a bool that the compact wire format encodes in another way.
     #[error("number or bool in an alternative form")]
     Form,
 }
 
-/// The prefix with file, line and column; empty without a file.
+/// The prefix of an error message with file, line and column; empty without a file.
 fn place(file: &str, line: usize, column: usize) -> String {
     match (file, line) {
         ("", _) => String::new(),

@@ -1,4 +1,5 @@
-//! The features of editions, which `prost_types` drops: the messages of `descriptor.proto`, reduced to features.
+//! The features of editions, which `prost_types` drops. This module declares the messages of
+//! `descriptor.proto` with only their features.
 
 use prost::Message;
 
@@ -17,7 +18,7 @@ pub struct File {
     pub enum_type: Vec<EnumType>,
     #[prost(message, optional, tag = "8")]
     options: Option<FileOptions>,
-    /// 1000 for 2023.
+    /// The number of the edition: 1000 for 2023, 1001 for 2024.
     #[prost(int32, tag = "14")]
     pub edition: i32,
 }
@@ -62,7 +63,7 @@ struct EnumOptions {
     features: Option<Features>,
 }
 
-/// Numbers of enums; 0 if unset.
+/// Features as the numbers of their enums; 0 if unset.
 #[derive(Clone, Copy, PartialEq, Message)]
 pub struct Features {
     #[prost(int32, tag = "1")]
@@ -75,7 +76,7 @@ pub struct Features {
     message_encoding: i32,
 }
 
-/// Numbers in [`Features`].
+/// The numbers in [`Features`].
 const EXPLICIT: i32 = 1;
 const IMPLICIT: i32 = 2;
 const LEGACY_REQUIRED: i32 = 3;
@@ -87,7 +88,8 @@ const LENGTH_PREFIXED: i32 = 1;
 const DELIMITED: i32 = 2;
 
 impl Features {
-    /// The default features of a syntax, or of an edition if the syntax is `editions`. `None` if it is unknown.
+    /// The default features of a syntax, or of an edition if the syntax is `editions`. `None` if the syntax
+    /// or edition is unknown.
     fn of(syntax: &str, edition: i32) -> Option<Self> {
         let (field_presence, enum_type, repeated_field_encoding) = match (syntax, edition) {
             ("" | "proto2", _) => (EXPLICIT, CLOSED, EXPANDED),
@@ -98,7 +100,7 @@ impl Features {
         Some(Self { field_presence, enum_type, repeated_field_encoding, message_encoding: LENGTH_PREFIXED })
     }
 
-    /// These features, overridden by those set in `own`.
+    /// These features, overridden by the features set in `own`.
     fn with(self, own: Option<Self>) -> Self {
         let own = own.unwrap_or_default();
         let pick = |own, inherited| if own == 0 { inherited } else { own };

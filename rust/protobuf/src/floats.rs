@@ -20,7 +20,7 @@ pub(crate) fn narrow_keeping_nan(value: f64) -> u32 {
     if value.is_nan() {
         let bits = value.to_bits();
         let payload = (bits >> 29) as u32 & 0x007F_FFFF;
-        // With an empty payload, it would be infinity.
+        // A NaN with an empty payload would become infinity.
         let payload = if payload == 0 { 1 << 22 } else { payload };
         ((bits >> 63) as u32) << 31 | 0x7F80_0000 | payload
     } else {

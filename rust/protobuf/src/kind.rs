@@ -1,11 +1,11 @@
 //! The types of fields, and their wire classes.
 
-/// The encoding of a value after its tag, independent of the number of the wire type.
+/// The encoding of a value after its tag. Its wire type depends on the wire format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Class {
     Varint,
-    /// Compact: the magnitude of a negative number, as a varint.
+    /// Compact only: the magnitude of a negative number, as a varint.
     Negative,
     /// Compact only.
     True,
@@ -20,13 +20,13 @@ pub(crate) enum Class {
 }
 
 impl Class {
-    /// A set of classes with only this one.
+    /// The set of classes that contains only this class.
     pub const fn bit(self) -> u16 {
         1 << self as u16
     }
 }
 
-/// The type of a field's values, or of its elements.
+/// The type of a field's value or, for a list, of its elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Double,
@@ -51,7 +51,8 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The class of a single value in both wires; negative numbers and bools have other classes in the compact one.
+    /// The class of a single value in both wire formats. In the compact format, negative numbers and bools
+    /// have other classes.
     pub const fn class(self) -> Class {
         match self {
             Self::Double | Self::Fixed64 | Self::Sfixed64 => Class::Fixed64,
@@ -72,7 +73,7 @@ impl Kind {
         }
     }
 
-    /// Whether lists can be packed.
+    /// Whether lists of this kind can be packed.
     pub const fn can_be_packed(self) -> bool {
         !matches!(self, Self::String | Self::Bytes | Self::Message(_))
     }
@@ -82,7 +83,7 @@ impl Kind {
         self.can_be_packed() && !matches!(self, Self::Bool)
     }
 
-    /// Whether this is a varint that may be negative.
+    /// Whether numbers of this kind are varints that may be negative.
     pub const fn is_signed_varint(self) -> bool {
         matches!(self, Self::Int32 | Self::Int64 | Self::Sint32 | Self::Sint64 | Self::Enum(_))
     }

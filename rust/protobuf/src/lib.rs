@@ -1,10 +1,11 @@
 //! Protobuf messages as Godot's Variants, without an engine.
 //!
-//! A [`Schema`] comes from `.proto` files or a descriptor set. A message is a Dictionary with field names as keys.
-//! [`MessageEncoder`] is a [`Sink`](variant_codec::stream::Sink), and [`MessageDecoder`] is a
+//! A [`Schema`] comes from `.proto` files or a descriptor set. A message is a Dictionary with field names as
+//! keys. [`MessageEncoder`] is a [`Sink`](variant_codec::stream::Sink), and [`MessageDecoder`] is a
 //! [`Source`](variant_codec::stream::Source). Both work with live values of an engine as well as with
-//! [`Value`](variant_codec::Value), and build nothing in between. There are two [`Wire`] formats: Protocol Buffers
-//! and a compact one. The repository's `docs/protobuf.md` describes the mapping of types and what is refused.
+//! [`Value`](variant_codec::Value), and build nothing in between. There are two [`Wire`] formats: Protocol
+//! Buffers and a compact one. The repository's `docs/protobuf.md` describes the mapping of types and the
+//! refused input.
 //!
 //! ```
 //! use variant_codec::Value;

@@ -1,6 +1,6 @@
 //! Comparison of names.
 
-/// Whether two names are equal. Comparing slices would be a function call, slow for a few characters.
+/// Whether two names are equal. Comparing slices would call a function, which is slow for a few characters.
 #[inline(always)]
 pub fn same_units(a: &[u32], b: &[u32]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(0, |differing, (a, b)| differing | (a ^ b)) == 0
@@ -12,7 +12,7 @@ pub fn same_bytes(a: &[u8], b: &[u8]) -> bool {
     if a.len() != b.len() {
         return false;
     }
-    // Two overlapping words.
+    // Names of 4 to 16 bytes are compared as two overlapping words.
     match (a.first_chunk::<8>(), a.first_chunk::<4>()) {
         (Some(_), _) if a.len() > 16 => a == b,
         (Some(start), _) => b.first_chunk() == Some(start) && a.last_chunk::<8>() == b.last_chunk(),

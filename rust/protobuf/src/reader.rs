@@ -10,7 +10,7 @@ use crate::kind::Class;
 use crate::varint::{LONGEST_TAG, LONGEST_VARINT, short_varint};
 use crate::wire::Wire;
 
-/// Reads bytes up to an end; offsets count from the start of the whole input.
+/// Reads the input up to an end. Offsets count from the start of the whole input.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reader<'a> {
     /// The input up to the end.
@@ -29,17 +29,18 @@ pub(crate) struct Record {
     pub value: u64,
 }
 
-/// The contents of a group. The end of a group is known only after everything in it has been read. So skipping a
-/// group records all groups in it. Otherwise, each would be skipped again for every group around it.
+/// The contents of a group. The end of a group is known only after everything in it has been read. Skipping a
+/// group therefore records all groups in it. Otherwise, each group would be skipped again for every enclosing
+/// group.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Group {
     pub start: u32,
     pub end: u32,
-    /// The index of the first group after this one and the groups in it.
+    /// The index of the first group after this group and its nested groups.
     pub next: u32,
 }
 
-/// Records skipped groups.
+/// The records of skipped groups, and the budget to which they are charged.
 pub(crate) struct Notes<'n, 'l> {
     pub groups: &'n mut Charged<Group>,
     pub budget: &'n mut Budget<'l>,
@@ -108,7 +109,7 @@ impl<'a> Reader<'a> {
         for (index, &byte) in self.bytes[self.at..].iter().take(longest).enumerate() {
             value |= u64::from(byte & 0x7F) << (7 * index);
             if byte < 0x80 {
-                // Nine bytes hold 63 bits, so the tenth holds one.
+                // Nine bytes hold 63 bits, so the tenth byte holds one bit.
                 if self.strict && (byte == 0 || (index == LONGEST_VARINT - 1 && byte > 1)) {
                     return Err(odd(Oddity::LongVarint, self.at));
                 }
@@ -183,7 +184,8 @@ impl<'a> Reader<'a> {
         Ok(Record { number, class, value })
     }
 
-    /// Skips the contents and the end-group tag of a group at this nesting level. Records it and the groups in it.
+    /// Skips the contents and the end-group tag of a group at this nesting level. Records this group and its
+    /// nested groups in `notes`.
     pub fn skip_group(
         &mut self,
         number: u32,

@@ -51,14 +51,14 @@ pub struct Message {
 pub(crate) struct Tables {
     pub messages: Vec<MessageTable>,
     pub enums: Vec<EnumTable>,
-    /// Full names, without a leading dot.
+    /// Indexes of messages by full name, without a leading dot.
     pub by_name: HashMap<Box<str>, u32>,
-    /// Names without their package and outer messages.
+    /// Indexes of messages by short name, without package and outer messages.
     pub by_short_name: HashMap<Box<str>, Vec<u32>>,
 }
 
 impl Tables {
-    /// The rank of the next field, for the start of each message and each field.
+    /// The initial followers: the rank of the next field, for the start of each message and for each field.
     pub fn followers(&self) -> Vec<u16> {
         self.messages.iter().flat_map(|message| 0..=message.fields.len() as u16).collect()
     }
@@ -184,9 +184,9 @@ pub struct Field {
     pub(crate) kind: Kind,
     pub(crate) label: Label,
     pub(crate) tag: Tag,
-    /// The classes of records that are read as this field, in each wire.
+    /// The classes of records that are read as this field, in each wire format.
     pub(crate) classes: [u16; 2],
-    /// The index of its oneof in the message, unless that belongs to `optional`.
+    /// The index of its oneof in the message, unless the oneof is the synthetic one of an `optional` field.
     pub(crate) oneof: Option<u16>,
     pub(crate) default: Default,
     /// The type as in the schema.
@@ -194,7 +194,7 @@ pub struct Field {
 }
 
 impl Field {
-    /// A field, with the derived data.
+    /// A field, with the data derived from these arguments.
     pub(crate) fn new(name: &str, number: u32, kind: Kind, label: Label) -> Self {
         let repeated = matches!(label, Label::Repeated | Label::Packed) && kind.can_be_packed();
         let classes = kind.classes() | if repeated { Class::Bytes.bit() } else { 0 };
@@ -212,7 +212,7 @@ impl Field {
         }
     }
 
-    /// This field as a group: a message between two tags. The compact wire has no groups.
+    /// This field as a group: a message between two tags. The compact wire format has no groups.
     pub(crate) fn delimited(self) -> Self {
         Self { classes: [Class::StartGroup.bit(), self.classes[1]], ..self }
     }
@@ -223,7 +223,7 @@ impl Field {
         self.classes[wire as usize] & class.bit() != 0
     }
 
-    /// The name. A group's is in lower case.
+    /// The name; in lower case for a group.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -239,7 +239,7 @@ impl Field {
         &self.type_name
     }
 
-    /// Whether the field is a list. A map is not one.
+    /// Whether the field is a list. A map is not a list.
     pub fn is_repeated(&self) -> bool {
         matches!(self.label, Label::Repeated | Label::Packed)
     }
@@ -260,20 +260,20 @@ impl Field {
     }
 }
 
-/// The rank that stands for no field.
+/// The rank that means no field.
 pub(crate) const NONE: u16 = u16::MAX;
 
 #[derive(Debug)]
 pub(crate) struct MessageTable {
     pub name: Box<str>,
-    /// Sorted by number. A field's rank is its index here.
+    /// The fields, sorted by number. A field's rank is its index here.
     pub fields: Vec<Field>,
     pub is_map_entry: bool,
     pub oneofs: Vec<Box<str>>,
     pub required: usize,
     /// The start of this message in [`Tables::followers`].
     pub first_follower: usize,
-    /// Ranks of fields with small numbers.
+    /// The ranks of fields with small numbers, by number.
     dense: Box<[u16]>,
     /// A hash table of ranks by field name. Its length is a power of two, and it is never full.
     names: Box<[u16]>,
@@ -282,7 +282,7 @@ pub(crate) struct MessageTable {
 }
 
 impl MessageTable {
-    /// Numbers up to this are looked up directly.
+    /// The highest field number that is looked up directly.
     const DENSE: u32 = 1 << 10;
     /// The maximum number of fields of a message.
     pub const MAX_FIELDS: usize = 65535;
@@ -358,7 +358,7 @@ impl MessageTable {
     }
 }
 
-/// FNV-1a of code units.
+/// The FNV-1a hash of code units.
 fn hash(units: impl Iterator<Item = u32>) -> u32 {
     units.fold(0x811C_9DC5, |hash, unit| (hash ^ unit).wrapping_mul(0x0100_0193))
 }

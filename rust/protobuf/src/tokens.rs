@@ -42,7 +42,7 @@ impl<'t> Iterator for Tokens<'t> {
                     continue;
                 }
                 '"' | '\'' => {
-                    // A string ends at the end of its line.
+                    // An unterminated string ends at the end of its line.
                     while let Some(&inside) = bytes.get(self.at).filter(|inside| **inside != b'\n') {
                         self.at += 1 + usize::from(inside == b'\\' && bytes.get(self.at + 1) != Some(&b'\n'));
                         if char::from(inside) == first {

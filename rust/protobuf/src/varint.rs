@@ -8,11 +8,11 @@ pub(crate) const LONGEST_TAG: usize = 5;
 /// The length of a varint.
 #[inline(always)]
 pub(crate) const fn varint_len(value: u64) -> usize {
-    // 9/64 is a little more than 1/7.
+    // This divides the number of bits by 7 and rounds up; 9/64 is a little more than 1/7.
     ((value | 1).ilog2() as usize * 9 + 73) / 64
 }
 
-/// The seven data bits and the continuation bits of a varint's first eight bytes.
+/// The mask of the data bits in a varint's first eight bytes. `MARKS` is the mask of the continuation bits.
 const SEVENS: u64 = 0x7F7F_7F7F_7F7F_7F7F;
 const MARKS: u64 = !SEVENS;
 
@@ -26,7 +26,7 @@ pub(crate) fn put_varint(target: &mut [u8; LONGEST_VARINT], value: u64) -> usize
     if value >= 1 << 56 {
         return put_long_varint(target, value);
     }
-    // Spreads all groups of seven bits in parallel.
+    // Spreads all groups of seven bits to one byte each, in parallel.
     let value = value & 0x0FFF_FFFF | (value & 0x00FF_FFFF_F000_0000) << 4;
     let value = value & 0x0000_3FFF_0000_3FFF | (value & 0x0FFF_C000_0FFF_C000) << 2;
     let value = value & 0x007F_007F_007F_007F | (value & 0x3F80_3F80_3F80_3F80) << 1;
@@ -48,7 +48,7 @@ fn put_long_varint(target: &mut [u8; LONGEST_VARINT], mut value: u64) -> usize {
     at + 1
 }
 
-/// Decodes the varint at the start of these bytes, with its length. Returns `None` if it is longer.
+/// The value and the length of the varint at the start of these bytes; `None` if it is longer than eight.
 #[inline(always)]
 pub(crate) fn short_varint(bytes: [u8; 8]) -> Option<(u64, usize)> {
     let word = u64::from_le_bytes(bytes);

@@ -25,14 +25,15 @@ pub enum Wire {
     /// Protocol Buffers.
     #[default]
     Protobuf,
-    /// The compact wire types: a bool takes no bytes besides its tag, and a negative number as many as a positive one.
+    /// The compact wire types: a bool takes no bytes besides its tag, and a negative number takes as many
+    /// bytes as a positive number.
     Compact,
 }
 
 /// The tag of a field, with the wire type 0.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tag {
-    /// Little-endian, written in one store.
+    /// The bytes in little-endian order, written in one store.
     pub bytes: u64,
     pub len: u8,
 }
@@ -72,7 +73,7 @@ impl Wire {
             (Self::Protobuf, Class::EndGroup) => 4,
             (Self::Protobuf, Class::Fixed32) => 5,
             (Self::Protobuf, _) => 0,
-            // The classes are declared in the order of its wire types.
+            // `Class` declares its variants in the order of the compact wire types.
             (Self::Compact, class) => class as u8,
         }
     }
@@ -89,7 +90,7 @@ impl Wire {
         self == Self::Compact && kind.is_signed_varint()
     }
 
-    /// Whether elements of packed lists are zigzag-encoded.
+    /// Whether elements of packed lists of this kind are zigzag-encoded.
     #[inline(always)]
     pub(crate) fn packs_in_zigzag(self, kind: Kind) -> bool {
         match kind {

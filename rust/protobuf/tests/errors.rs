@@ -208,7 +208,7 @@ fn messages_that_are_nested_too_deeply() {
         world.decode(&bytes, &options).unwrap();
         let error = world.encode(&nested(101), &EncodeOptions { wire }).unwrap_err();
         assert!(error.to_string().starts_with("message nesting exceeds 100 levels"), "{error}");
-        // One level deeper, built by hand.
+        // The same message one level deeper, built by hand.
         let tag = if wire == Wire::Protobuf { 0x12 } else { 0x16 };
         let mut deeper = vec![tag];
         deeper.extend([0x80 | (bytes.len() & 0x7F) as u8, (bytes.len() >> 7) as u8]);
@@ -342,7 +342,7 @@ fn limits_are_kept() {
         world.decode(&bytes, &options).map_err(|error| error.to_string())
     };
     let all = Limits::unlimited();
-    // World, list, Entity, list, Item and its fields.
+    // The six levels are World, list, Entity, list, Item and its fields.
     assert!(decode(Limits { max_depth: 5, ..all.clone() }).is_ok());
     for (limits, name) in [
         (Limits { max_depth: 4, ..all.clone() }, "max_depth"),
@@ -432,7 +432,7 @@ fn schemas_that_do_not_compile() {
         ),
         ("syntax = \"proto3\";\nimport \"d.proto\";", "d.proto:2:11: unknown edition \"2025\"; use"),
         ("edition = 2023;", "a.proto:1:1: no edition; use"),
-        // Columns refer to the original file, although labels have been added.
+        // Columns refer to the original file, although the compiled text has additional labels.
         (
             "edition = \"2023\"; message A { int32 x = 1; int32 y = 2; Nothing z = 3; }",
             "a.proto:1:57: name 'Nothing' is not defined",
@@ -477,7 +477,7 @@ fn schemas_that_do_not_compile() {
     assert!(matches!(Schema::from_descriptor_set(b"\xff"), Err(Error::Schema { .. })));
 }
 
-/// Files that would overflow the compiler's stack or take it forever.
+/// Files that would exhaust the compiler's stack, time or memory.
 #[test]
 fn schemas_without_measure() {
     let compile = |resolve: &dyn Fn(usize) -> Option<String>| {
@@ -515,7 +515,8 @@ fn schemas_without_measure() {
     assert!(compile(&both).unwrap_err().contains("too many paths through public imports"));
     let large = format!("// {}", "-".repeat(1 << 20));
     assert!(compile(&alone(large)).unwrap_err().contains("larger than 1048576 bytes"));
-    // Statements that would take the compiler minutes are refused. A tenth of them, which takes seconds, is not.
+    // Statements that would take the compiler minutes are refused. A tenth as many statements, which take
+    // seconds, are compiled.
     let wrong = |count: usize| format!("message M {{\n{}}}", "int32 f = 1;\n".repeat(count));
     assert_eq!(
         compile(&alone(wrong(10_000))).unwrap_err(),
@@ -529,7 +530,7 @@ fn schemas_without_measure() {
     let list = format!("message M {{ reserved 1{}; }}", ",1".repeat(20_001));
     assert!(compile(&alone(list)).unwrap_err().contains("more than 20000 dots and commas in one file"));
     assert_eq!(compile(&alone(name(100))), Ok(()));
-    // Long prefixes of many full names, which would take gigabytes.
+    // Many full names with long prefixes would take gigabytes.
     let many = |text: &str| (0..3000).map(|index| text.replace('#', &index.to_string())).collect::<String>();
     let long = vec!["p".repeat(1000); 20];
     let (package, open, close) =
@@ -548,7 +549,7 @@ fn schemas_without_measure() {
     assert_eq!(error, "0.proto:1:9: name longer than 1024 bytes");
     let error = compile(&alone(format!("package {package}; message M {{}}"))).unwrap_err();
     assert!(error.ends_with("full name longer than 1024 bytes"), "{error}");
-    // The compiler quotes unknown names and values in full.
+    // The compiler quotes unknown names and values in full, so its errors are truncated.
     let option = format!("option java_package = \"{}\\q\";", "x".repeat(900_000));
     let unknown = format!("message M {{ {} f = 1; }}", vec!["A".repeat(900); 900].join("."));
     for text in [option, unknown] {
@@ -592,7 +593,7 @@ fn descriptor_sets_without_measure() {
             Schema::from_descriptor_set(&prost::Message::encode_to_vec(&set)).unwrap_err().to_string();
         assert!(error.contains("full name longer than 1024 bytes"), "{error}");
     }
-    // Each name is short enough, but there are too many.
+    // Each name is short enough, but there are too many names.
     let package = Some("p".repeat(1000));
     let messages: Vec<_> = (0..5000).map(|index| named(format!("M{index}"))).collect();
     let fields = DescriptorProto { field: (1..5000).map(field).collect(), ..named("B".into()) };
@@ -619,7 +620,7 @@ fn import_paths() {
             "m.proto:2:8: invalid import path: it must be relative, with names separated by single slashes";
         assert_eq!(error.to_string(), expected, "{path}");
     }
-    // No panic at the end of a text or inside a character.
+    // An unterminated string or an escaped multi-byte character must not cause a panic.
     for text in ["import \"", "import '\\", "import \"\\é\";", "c'\\t$\\$\\", "'\\"] {
         let error =
             Schema::compile("m.proto", |name| (name == "m.proto").then(|| text.to_owned())).unwrap_err();
@@ -640,7 +641,7 @@ fn descriptor_sets_that_are_none() {
     let field = |tag: u8, bytes: &[u8]| [&[tag, u8::try_from(bytes.len()).unwrap()], bytes].concat();
     let file = |parts: &[&[u8]]| field(0x0a, &[&field(0x0a, b"m"), &parts.concat()[..]].concat());
     let message = |parts: &[&[u8]]| field(0x22, &[&field(0x0a, b"M"), &parts.concat()[..]].concat());
-    // Name "a", number 1, optional, int32.
+    // A field with the name "a" and the number 1: an optional int32.
     let int = [0x0a, 1, b'a', 0x18, 1, 0x20, 1, 0x28, 5];
     assert!(Schema::from_descriptor_set(&file(&[&message(&[&field(0x12, &int)])])).is_ok());
     let entry = |fields: &[&[u8]]| {
@@ -689,7 +690,7 @@ fn descriptor_sets_that_are_none() {
             "m: M.a: .X is not defined",
         ),
         (file(&[&field(0x2a, &field(0x0a, b"E"))]), "m: E has no values"),
-        // A file that imports itself publicly, on which a library looped forever.
+        // A file that imports itself publicly once made a library loop forever.
         (file(&[&field(0x1a, b"m"), &[0x50, 0], &field(0x22, b"")]), "m: invalid message or enum name"),
     ] {
         assert!(refused(&set).starts_with(reason), "{}\n{reason}", refused(&set));

@@ -18,7 +18,7 @@ const OLD: &str = r#"
     message Needs { required group Part = 1 { required int32 x = 1; } }
 "#;
 
-/// The same fields in an edition.
+/// The messages of `OLD` in an edition.
 const NEW: &str = r#"
     edition = "2023";
     import "google/protobuf/go_features.proto";
@@ -125,7 +125,7 @@ fn other_bytes() {
     for (given, written) in [
         // Pieces of one message are merged.
         ("0b 0807 0c 0b 13 1801 14 0c 0b 0808 13 14 0c".to_owned(), "0b 0808 13 1801 14 0c".to_owned()),
-        // The last member of a oneof wins, whatever it is.
+        // The last member of a oneof wins, whatever its type.
         (format!("{g}{a}"), a.to_owned()),
         (format!("{a}{g}"), g.to_owned()),
         (format!("{a}{g}{s}"), s.to_owned()),
@@ -133,7 +133,7 @@ fn other_bytes() {
         (format!("{g}2324"), g.to_owned()),
         (format!("{g}{h}2324"), "2324".to_owned()),
         (format!("3a04{g} 3a02{a}"), format!("3a02{a}")),
-        // Records of another wire type are unknown, as are groups that the schema does not have.
+        // Records of another wire type are unknown fields, as are groups that the schema does not have.
         ("0a02 0807".to_owned(), "0a02 0807".to_owned()),
         (
             "1b 1c 3b 3c 0b 0b 0c 0807 7b 0b 0c 7c 0c".to_owned(),
@@ -160,7 +160,7 @@ fn groups_that_are_none() {
         ("0b 0c 0c", "end-group tag of field 1 without a start-group tag (at byte 2)"),
         ("0b 0f", "field 1 has invalid wire type 7 (at byte 1)"),
         ("0b 0c 0b 0a05 0c", "unexpected end of data: need 5 bytes, 1 left (at byte 5)"),
-        // A group ends in the message that it starts in.
+        // A group must end in the message that it starts in.
         ("3a01 0b", r#"unexpected end of data: need 1 byte, 0 left (at byte 3) (at ."nested")"#),
         ("0b 3a01 0c", "unexpected end of data: need 1 byte, 0 left (at byte 4)"),
         ("13 0a01ff 14", r#"invalid UTF-8 (at byte 1) (at ."items"[0]."name")"#),

@@ -1,10 +1,12 @@
-//! Minimal inputs for findings of `cargo xtask soak protobuf`, which compares with the official implementation.
+//! Minimal inputs for bugs that `cargo xtask soak protobuf` found by comparison with the official
+//! implementation.
 
 use crate::support::{dictionary, schema};
 use variant_codec::Value;
 use variant_protobuf::{DecodeOptions, Defaults, EncodeOptions};
 
-/// If a number has several names, the first one in the schema counts, whatever the order of the numbers.
+/// If a number has several names, it is decoded as the first name in the schema, whatever the order of the
+/// numbers.
 #[test]
 fn aliases_go_by_their_first_name() {
     let names = (0..30).map(|index| format!("V{index} = {};", 30 - index % 10)).collect::<String>();
@@ -17,7 +19,7 @@ fn aliases_go_by_their_first_name() {
     }
 }
 
-/// A message at the deepest level may hold an empty map: only its entries are a level deeper.
+/// A message at the deepest level may hold an empty map: only the entries of a map are a level deeper.
 #[test]
 fn an_empty_map_is_no_level() {
     let schema = schema("syntax = \"proto3\"; message M { M inner = 1; map<int32, int32> map = 2; }");

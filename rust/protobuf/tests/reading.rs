@@ -136,7 +136,7 @@ fn maps() {
     let pairs = |pairs: &[(i64, i64)]| {
         Value::from(pairs.iter().map(|&(k, v)| (k.into(), v.into())).collect::<Vec<_>>())
     };
-    // Entries are sorted, the last one of a repeated key wins, and missing parts get defaults.
+    // Entries are sorted, the last entry of a repeated key wins, and missing parts get defaults.
     assert_eq!(
         read("2a04 08021001 2a0d 08ffffffffffffffffff01 1001 2a04 08021000 2a00 2a02 0805"),
         dictionary([("teams", pairs(&[(-1, 1), (0, 0), (2, 0), (5, 0)]))])
@@ -159,7 +159,7 @@ fn unknown_fields() {
     let (new, old) = (schema(NEW), schema(OLD));
     let options = DecodeOptions { keep_unknown: true, ..sparse() };
     let kept = |hex: &str| (UNKNOWN_KEY, Value::PackedByteArray(hex::decode(hex.replace(' ', "")).unwrap()));
-    // A future field, a group and another wire type, before known fields.
+    // A field of a later schema, a group and a record of another wire type precede known fields.
     let hex = "a00601 0b0801 0c 0d00000000 0801";
     let value = dictionary([("alive", true.into()), kept("a00601 0b08010c 0d00000000")]);
     assert_eq!(read(&new, "New", hex, &options), value);
@@ -169,7 +169,8 @@ fn unknown_fields() {
     assert_eq!(hex::encode(written), "0801a006010b08010c0d00000000");
     let broken = dictionary([(UNKNOWN_KEY, Value::PackedByteArray(vec![0x08]))]);
     assert!(message.encode(&broken, &EncodeOptions::default()).is_err());
-    // Numbers that a closed enum does not list. In a packed list, each gets a tag.
+    // Numbers that a closed enum does not list are unknown fields. From a packed list, each number gets a tag
+    // of its own.
     assert_eq!(
         read(&old, "Old", "1003 3001 3003 5203 010302 5a04 08011003 5a04 08021002", &options),
         dictionary([

@@ -1,4 +1,4 @@
-//! Helpers of the tests.
+//! Helpers for the tests.
 
 use variant_codec::{Strictness, Value};
 use variant_protobuf::{DecodeOptions, EncodeOptions, Schema, Wire};

@@ -21,7 +21,7 @@ fn int32s(values: &[i32]) -> Value {
     Value::PackedInt32Array(values.to_vec())
 }
 
-/// The message's name, its fields, and its bytes in both wires.
+/// The examples: a message's name, its fields, and its bytes in both wire formats.
 fn examples() -> Vec<(&'static str, Value, &'static str, &'static str)> {
     vec![
         // "A Simple Message".
@@ -37,7 +37,8 @@ fn examples() -> Vec<(&'static str, Value, &'static str, &'static str)> {
             "220568656c6c6f300130023003",
             "260568656c6c6f300130023003",
         ),
-        // "Packed Repeated Fields"; in zigzag 6, 540 and 173884.
+        // "Packed Repeated Fields". The compact wire format encodes the numbers in zigzag, as 6, 540 and
+        // 173884.
         ("Test5", dictionary([("f", int32s(&[3, 270, 86942]))]), "3206038e029ea705", "3606069c04bcce0a"),
     ]
 }
@@ -57,7 +58,8 @@ fn examples_of_the_page_are_written_and_read() {
     }
 }
 
-/// "More Integer Types": −2 as int64 takes ten bytes, as sint64 one; in the compact wire format one byte each.
+/// "More Integer Types": −2 takes ten bytes as int64, and one byte as sint64. In the compact wire format,
+/// both take one byte.
 #[test]
 fn negative_numbers() {
     let schema =
@@ -169,7 +171,7 @@ fn bools_and_zeros() {
         assert_eq!(hex::encode(&bytes), hex.replace(' ', ""), "{wire:?}");
         assert_eq!(decoded(&schema, "M", wire, &bytes), value);
     }
-    // Alternative forms: a bool as a number, a negative zero.
+    // A bool as a number and a negative zero are alternative forms, which lenient decoding accepts.
     let other = decoded(&schema, "M", Wire::Compact, &hex::decode("080110001900").unwrap());
     let Value::Dictionary(other) = other else { panic!("{other:?}") };
     assert_eq!(

@@ -2,7 +2,7 @@
 extends RefCounted
 ## Operates the panel by mouse and keyboard, and compares what it shows with the engine's results.
 ##
-## Arguments: --pictures DIR saves a picture of each tab there.
+## Arguments: --pictures DIR saves a picture of each tab in DIR.
 
 const ADDON := "fast_variant_codec"
 const LONGEST_WAIT_MSEC := 60_000
@@ -26,7 +26,7 @@ func run(plugin: EditorPlugin) -> void:
 	if _panel:
 		_plugin.make_bottom_panel_item_visible(_panel)
 		if _pictures:
-			# For the pictures: an empty canvas above, and a taller panel.
+			# The pictures show an empty canvas above a taller panel.
 			EditorInterface.set_main_screen_editor("2D")
 			_panel.custom_minimum_size.y *= 1.5
 		await _frames(3)
@@ -61,7 +61,8 @@ func _inspect_value() -> void:
 	var tab: Control = _panel.inspect
 	_check("one value", not tab.contents.has_records and tab.problems.item_count == 0)
 	_check("the first value of the tree is the whole", tab.tree.get_root().get_child_count() == 1)
-	# Down the tree by keyboard: each line highlights the bytes that the engine decodes there.
+	# Moves down the tree by keyboard: each line highlights the bytes of the value that the engine decodes
+	# there.
 	tab.tree.grab_focus()
 	var found_values: Array = []
 	for step in 12:
@@ -78,7 +79,7 @@ func _inspect_value() -> void:
 	_check("the line of an entry has its key", top.get_child(0).get_text(0) == "\"name\": String", top.get_child(0).get_text(0))
 	_check("the preview of a container begins with what it holds",
 			top.get_text(1).begins_with("{ \"name\": \"Ren\", \"level\": 42, ") and top.get_text(1).ends_with(", … }"), top.get_text(1))
-	# The other way round, by mouse: a click on the text "Ren".
+	# Clicks on the bytes of the text "Ren", to find the line from the bytes.
 	var at := bytes.hex_encode().find("Ren".to_utf8_buffer().hex_encode()) / 2
 	await _click_byte(at)
 	var found: Dictionary = tab.contents.nodes[tab.tree.selected_node()]
@@ -195,7 +196,7 @@ func _inspect_many_problems() -> void:
 	zeros.resize(400_000)
 	await _open("zeros.bin", zeros)
 	_check("zeros after a power failure are one error", tab.contents.record_count == 1 and tab.problems.item_count == 1)
-	# Bools with the value 7, and an unknown type.
+	# Records of a bool with the value 7, then a record of an unknown type.
 	var odd := PackedByteArray()
 	for i in 3000:
 		odd.append_array([8, 0, 0, 0, TYPE_BOOL, 0, 0, 0, 7, 0, 0, 0])
@@ -216,7 +217,7 @@ func _inspect_many_problems() -> void:
 	_check("and so are values behind it", tab.words.text.ends_with("\"id\": String") or tab.words.text.contains("the key \"id\""), tab.words.text)
 	_check("with their lines", tab.tree.get_selected().get_text(0) == "\"id\": String"
 			and tab.tree.get_selected().get_parent().get_text(0) == "Record 30001: Dictionary", tab.tree.get_selected().get_text(0))
-	# A value behind more than are inspected at once.
+	# A value that follows more values than the panel inspects at once.
 	await _open("list.bin", var_to_bytes([range(30_000), {"place": "needle"}]))
 	await tab.find("needle")
 	_check("and a value behind a long list", tab.tree.get_selected().get_text(0) == "\"place\": String",
@@ -358,7 +359,7 @@ func _inspect_edit() -> void:
 	tab._write.pressed.emit()
 	await _until(func() -> bool: return not tab._write.visible and tab.tree.is_visible_in_tree())
 	_check("one value is written as well", bytes_to_var(FileAccess.get_file_as_bytes(path)) == {"at": Vector2(3, 4)})
-	# Through a link, to a file that only its owner may read.
+	# Writes through a link to a file that only its owner may read.
 	var link := "user://linked.save"
 	FileAccess.set_unix_permissions(path, FileAccess.UNIX_READ_OWNER | FileAccess.UNIX_WRITE_OWNER)
 	DirAccess.open("user://").create_link("edited.save", "linked.save")
@@ -483,7 +484,7 @@ func _paste() -> void:
 		tab.paste()
 		await _until(func() -> bool: return tab.contents.bytes == bytes)
 		_check("pasted bytes are shown", tab.contents.nodes.size() == 3)
-		# Files dropped from outside of the editor: the window calls this wherever the mouse is.
+		# Drops files from outside the editor: the window calls this method wherever the mouse is.
 		for target: Control in [EditorInterface.get_base_control(), tab]:
 			var is_outside := target != tab
 			tab.get_viewport().warp_mouse(Vector2(5, 5) if is_outside else tab.get_global_rect().get_center())
@@ -494,7 +495,7 @@ func _paste() -> void:
 				_check("what is dropped elsewhere is not opened", tab.contents.bytes == bytes)
 			else:
 				await _until(func() -> bool: return tab.contents.record_count == 40)
-		# Moves the mouse where no tooltip covers later clicks.
+		# Moves the mouse to where its tooltip does not cover later clicks.
 		tab.get_viewport().warp_mouse(Vector2(5, 5))
 		await _frames(3)
 
@@ -645,7 +646,7 @@ func _limits() -> void:
 	for type in TYPE_MAX:
 		var is_reference := type in [TYPE_RID, TYPE_OBJECT, TYPE_CALLABLE, TYPE_SIGNAL]
 		_check("plain data: %s" % type_string(type), editor.boxes[type].button_pressed != is_reference)
-	# Otherwise, the editor merges quick successive changes into one undo step.
+	# The editor would otherwise merge quick successive changes into one undo step.
 	_history(limits).clear_history()
 	await _click(editor.presets["All"])
 	_check("all", limits.allowed_types == ALL)

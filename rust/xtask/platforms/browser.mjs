@@ -19,7 +19,7 @@ function end(code) {
 }
 
 const server = createServer((request, response) => {
-	// Browsers require these for memory that threads share.
+	// Browsers require these headers for memory that threads share.
 	response.setHeader("Cross-Origin-Opener-Policy", "same-origin");
 	response.setHeader("Cross-Origin-Embedder-Policy", "require-corp");
 	const path = normalize(new URL(request.url, "http://localhost").pathname);

@@ -1,5 +1,6 @@
-// Loads the addon's library as an engine does, and calls its entry symbol as an engine that has no functions. The
-// library must answer that it cannot start, which shows that its code runs and that its panics are caught.
+// Loads the addon's library as an engine does, and calls its entry symbol as an engine without functions
+// would. The library must return that it cannot start, which shows that its code runs and that it catches its
+// panics.
 
 #include <stdio.h>
 

@@ -15,7 +15,7 @@ pub struct Entry {
     pub bytes: Vec<u8>,
 }
 
-/// Writes `entries`, sorted by name, with one fixed time and mode.
+/// Writes `entries`, sorted by name, with the same fixed time and mode for all.
 pub fn pack(mut entries: Vec<Entry>, to: &Path) -> Result<()> {
     entries.sort_by(|a, b| a.name.cmp(&b.name));
     let options = SimpleFileOptions::default()
@@ -31,7 +31,7 @@ pub fn pack(mut entries: Vec<Entry>, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Unpacks into `folder`, and refuses names that would leave it.
+/// Unpacks into `folder`, and refuses names that point outside it.
 pub fn unpack(zip: &Path, folder: &Path) -> Result<()> {
     let file = File::open(zip).with_context(|| format!("cannot open {}", zip.display()))?;
     ZipArchive::new(file)?.extract(folder).with_context(|| format!("cannot unpack {}", zip.display()))

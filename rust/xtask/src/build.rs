@@ -1,4 +1,4 @@
-//! Builds the addon's library and copies it to where the addon looks for it.
+//! Builds the addon's library and copies it to the path where the engine looks for it.
 
 use std::env::consts::{ARCH, OS};
 use std::fs;
@@ -20,10 +20,10 @@ const NO_THREADS: &str = "no-threads";
 const FAULTS: &str = "fault-injection";
 const MAC_TARGETS: [&str; 2] = ["aarch64-apple-darwin", "x86_64-apple-darwin"];
 
-/// How the code is compiled.
+/// The compilation profile.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Profile {
-    /// As shipped with games.
+    /// The build that games ship.
     #[default]
     Release,
     /// Unoptimised and hot-reloadable in the editor.
@@ -43,22 +43,22 @@ impl Profile {
     }
 }
 
-/// How the library is built.
+/// Options for building the library.
 #[derive(Debug, Clone, Default)]
 pub struct Build {
-    /// How the code is compiled.
+    /// The compilation profile.
     pub profile: Profile,
     /// A Rust target triple, or [`MAC_UNIVERSAL`]; `None` for this machine.
     pub target: Option<String>,
-    /// Without threads, for games exported to the web without thread support.
+    /// Builds without threads, for games exported to the web without thread support.
     pub no_threads: bool,
     /// The API description of an engine with `precision=double`, written by `--dump-extension-api`.
     pub double: Option<PathBuf>,
-    /// With the feature that lets tests inject faults. Never shipped.
+    /// Builds with the feature that lets tests inject faults. Never shipped.
     pub faults: bool,
 }
 
-/// The library for tests that inject faults.
+/// The options of the library for tests that inject faults.
 pub fn with_faults() -> Build {
     Build { profile: Profile::Debug, faults: true, ..Build::default() }
 }
@@ -77,7 +77,7 @@ pub fn build(workspace: &Workspace, build: &Build) -> Result<PathBuf> {
     build_into(workspace, build, &workspace.addon())
 }
 
-/// The same, for a copy of the addon.
+/// Like [`build`], for a copy of the addon.
 pub fn build_into(workspace: &Workspace, build: &Build, addon: &Path) -> Result<PathBuf> {
     let file = match &build.target {
         Some(triple) => platform(triple)?,
@@ -119,7 +119,7 @@ pub fn choose_among_tests(cargo: &mut Command, build: &Build) {
     }
 }
 
-/// Tells Cargo the package, features and flags, but not the profile or the target.
+/// Passes the package, features and flags to Cargo, but not the profile or the target.
 pub fn choose(cargo: &mut Command, build: &Build) {
     cargo.args(["--package", EXTENSION]);
     if let Some(features) = features(build) {
@@ -132,7 +132,8 @@ pub fn choose(cargo: &mut Command, build: &Build) {
         cargo.env("GODOT4_GDEXTENSION_JSON", api);
     }
     if build.target.as_deref() == Some(WEB) {
-        // No prebuilt standard library has atomics or supports side modules, so Cargo compiles it too.
+        // No prebuilt standard library has atomics or supports side modules, so Cargo also compiles the
+        // standard library.
         cargo.arg("-Zbuild-std").env("CARGO_TARGET_WASM32_UNKNOWN_EMSCRIPTEN_RUSTFLAGS", web_flags(build));
     }
 }
@@ -144,7 +145,7 @@ fn features(build: &Build) -> Option<Vec<&'static str>> {
     if build.no_threads {
         features.push(NO_THREADS);
     }
-    // On the web, the engine of a game without threads has none either.
+    // On the web, the engine of a game without thread support has no threads.
     if !(is_web && build.no_threads) {
         features.push("threads");
     }
@@ -162,7 +163,7 @@ fn web_flags(build: &Build) -> String {
     let mut flags = vec![
         "-Clink-args=-sSIDE_MODULE=2",
         "-Zlink-native-libraries=no",
-        // Uses emscripten's linker: Rust distributions override it in different ways.
+        // Uses emscripten's linker, because Rust distributions override it in different ways.
         "-Zunstable-options",
         "-Clink-self-contained=-linker",
     ];
@@ -172,7 +173,7 @@ fn web_flags(build: &Build) -> String {
     flags.join(" ")
 }
 
-/// Both Mac targets, joined by the system's `lipo`.
+/// Builds both Mac targets, and joins them with the system's `lipo`.
 fn mac_universal(workspace: &Workspace, build: &Build, file: &str) -> Result<PathBuf> {
     let joined = workspace.target.join(MAC_UNIVERSAL).join(file);
     fs::create_dir_all(joined.parent().expect("it was just joined"))?;
@@ -215,7 +216,8 @@ pub fn host_library_path() -> Result<String> {
     Ok(format!("bin/{}/{}", platform.folder, platform.file))
 }
 
-/// Renames a finished copy into place: a running editor keeps the old file, and nobody sees a partial one.
+/// Renames a finished copy into place, so that a running editor keeps the old file and no program sees a
+/// partial file.
 fn replace(from: &Path, to: &Path) -> Result<()> {
     let copy = to.with_extension("new");
     fs::copy(from, &copy).with_context(|| format!("cannot copy {} to {}", from.display(), copy.display()))?;

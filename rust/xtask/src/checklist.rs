@@ -1,4 +1,4 @@
-//! A list of steps that run one after the other, and their results.
+//! [`Checklist`]: runs steps one after the other and records their results.
 
 use std::time::{Duration, Instant};
 

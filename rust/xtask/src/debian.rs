@@ -1,7 +1,7 @@
 //! Programs from a suite of Debian, unpacked into a private folder.
 //!
-//! They need another C library than the machine's, so the folder's own loader and libraries start them.
-//! Nothing is installed system-wide, and root is not needed.
+//! The programs need a different C library from the machine's, so the folder's own loader starts them with
+//! the folder's libraries. Nothing is installed system-wide, and no root privileges are needed.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -81,7 +81,7 @@ impl Machine {
     }
 
     /// Downloads `packages` of a suite and their dependencies, and unpacks them into `folder`. The output
-    /// calls them `what`.
+    /// names the packages as `what`.
     pub fn install(&self, suite: &str, what: &str, packages: &[&str], folder: &Path) -> Result<()> {
         let apt = Apt::prepare(folder, self, suite, packages)?;
 
@@ -293,7 +293,7 @@ pub fn script(home: &Path, program: &str, name: &str) -> Result<PathBuf> {
         old.display(),
         program.display()
     );
-    // Leaves an up-to-date script alone, because it may be running.
+    // Does not rewrite an up-to-date script, because the script may be running.
     if fs::read_to_string(&script).ok().as_ref() != Some(&text) {
         fs::write(&script, text)?;
         #[cfg(unix)]

@@ -24,7 +24,7 @@ pub fn run(workspace: &Workspace, godot: &Godot, data: Option<PathBuf>, extra: &
     judge::clean(&run::watch(&mut project.script("res://demo/compare.gd", &arguments), Echo::All, LIMIT)?)
 }
 
-/// Runs a few hundred frames of the demo scene in each mode, and compares its snapshots with the engine.
+/// Runs a few hundred frames of the demo scene in each mode, and compares its snapshots with the engine's.
 pub fn scene(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     let folder = workspace.project();
     let mut command = suite::bundled(workspace, godot, &folder)?.headless();

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 /// Replaces the text between the two comments with this name.
 ///
 /// # Errors
-/// Fails if the text has no such comments.
+/// Fails if the text does not contain both comments.
 pub fn replaced(text: &str, name: &str, content: &str) -> Result<String> {
     let (begin, end) = (format!("<!-- {name}: begin -->\n"), format!("<!-- {name}: end -->"));
     let (before, rest) =

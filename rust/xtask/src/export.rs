@@ -1,4 +1,4 @@
-//! Exports a project as a game for Linux, or as a page.
+//! Exports a project as a game for Linux, or as a web page.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ pub const ARCHITECTURE: &str = if cfg!(target_arch = "aarch64") { "arm64" } else
 /// never opened is imported first.
 ///
 /// # Errors
-/// Fails if the engine printed an error or made no game; the error contains its output.
+/// Fails if the engine printed an error or wrote no game. The error contains the engine's output.
 pub fn game(project: &Project<'_>, folder: &Path, template: &Path, architecture: &str) -> Result<PathBuf> {
     let presets = PRESETS
         .replace("{template}", &template.display().to_string())
@@ -35,11 +35,11 @@ pub fn game(project: &Project<'_>, folder: &Path, template: &Path, architecture:
     Ok(game)
 }
 
-/// Exports the project in `folder` as a blank page with `shell.html` from the same folder as its shell.
+/// Exports the project in `folder` as a blank web page, whose shell is `shell.html` in the same folder.
 /// Returns the path of the page.
 ///
 /// # Errors
-/// As for [`game`].
+/// Fails as [`game`] does.
 pub fn page(project: &Project<'_>, folder: &Path, template: &Path, threads: bool) -> Result<PathBuf> {
     let presets = PAGE
         .replace("{template}", &template.display().to_string())

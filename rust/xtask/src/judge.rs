@@ -1,6 +1,6 @@
 //! Reads the verdict from Godot's output.
 //!
-//! Errors in GDScript do not set an exit code, so a run is good only if its log is clean too.
+//! Errors in GDScript do not set an exit code, so a run succeeds only if its log is also clean.
 
 use std::iter::Sum;
 use std::ops::Add;
@@ -9,12 +9,12 @@ use anyhow::{Result, bail, ensure};
 
 use crate::run::Outcome;
 
-/// Counted checks.
+/// The numbers of passed and failed checks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Checks that passed.
+    /// The number of checks that passed.
     pub passed: u64,
-    /// Checks that failed.
+    /// The number of checks that failed.
     pub failed: u64,
 }
 
@@ -104,7 +104,7 @@ pub fn clean(outcome: &Outcome) -> Result<()> {
     Ok(())
 }
 
-/// Fails unless the run is clean, counted checks, and none failed.
+/// Fails unless the run ended cleanly, counted at least one check, and no check failed.
 pub fn suite(outcome: &Outcome) -> Result<Tally> {
     let counted = tally(&outcome.stdout);
     if let Some(counted) = counted {
@@ -121,7 +121,7 @@ pub fn suite(outcome: &Outcome) -> Result<Tally> {
 /// One call and the error lines that it printed.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Expectation {
-    /// The suite's name of the call.
+    /// The name that the suite gives the call.
     pub name: String,
     /// The expected number of error lines.
     pub expected: usize,
@@ -144,7 +144,8 @@ impl Expectation {
 /// <count> <name>` a call with script errors; `@@ end` follows the last call.
 ///
 /// # Errors
-/// Fails on a malformed marker, an error outside the markers, or a missing end: the suite has a bug.
+/// Fails on a malformed marker, an error outside the markers, or a missing end, all of which mean that the
+/// suite has a bug.
 pub fn expectations(stderr: &str) -> Result<Vec<Expectation>> {
     let mut calls: Vec<Expectation> = Vec::new();
     let mut open = false;

@@ -88,7 +88,7 @@ enum Command {
     Accept(accept::Options),
     /// Write the zip for users, with every library that has been built
     Package {
-        /// Where to write it [default: target/package/fast_variant_codec-VERSION.zip]
+        /// The path of the zip [default: target/package/fast_variant_codec-VERSION.zip]
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
     },
@@ -96,15 +96,16 @@ enum Command {
     Trial(trial::Options),
     /// Build the library for every platform, run what this machine can run, and print a table
     ///
-    /// Compilers, emulators and engines come from Debian and stay under target/platforms. A platform that
-    /// fails is reported, and the others go on.
+    /// Compilers, emulators and engines come from Debian and stay under target/platforms. If a platform
+    /// fails, reports it and continues with the others.
     Platforms(platforms::Options),
     /// Find a real Godot 4, or install one under target/, and print its path
     ///
     /// Looks at GODOT4_BIN, then for `godot4` and `godot` on PATH, then in target/godot. Installs from Debian's testing
     /// suite if the machine has a Debian archive, else the official release. Nothing is installed system-wide.
     Godot {
-        /// Godot 3 instead: looks at GODOT3_BIN, then in target/godot3, else installs the servers 3.2 and 3.6
+        /// Find or install Godot 3 instead: looks at GODOT3_BIN, then in target/godot3, else installs the
+        /// servers 3.2 and 3.6
         #[arg(long)]
         godot3: bool,
     },

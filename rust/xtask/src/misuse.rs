@@ -1,4 +1,4 @@
-//! Safe code misuses `rust/engine`: runs the extension of `tests/misuse` in the engine.
+//! Runs the extension of `tests/misuse` in the engine. The extension is safe code that misuses `rust/engine`.
 
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX, OS};
 use std::fs;
@@ -14,13 +14,14 @@ use crate::run::{self, Echo};
 use crate::workspace::Workspace;
 
 const LIMIT: Duration = Duration::from_secs(300);
-/// Restricts the extension to the engine's documented functions; also in `tests/misuse/src/lib.rs`.
+/// The environment variable that restricts the extension to the engine's documented functions.
+/// `tests/misuse/src/lib.rs` reads it.
 const PORTABLE: &str = "MISUSE_PORTABLE";
 
 /// Runs all cases with direct access and with portable access.
 pub fn run(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     let mut cargo = workspace.cargo();
-    // Builds with the features of other steps, so that nothing is compiled twice.
+    // Builds with the same features as other steps, so that nothing is compiled twice.
     build::choose_among_tests(cargo.arg("build"), &build::with_faults());
     run::through(&mut cargo)?;
     let sources = workspace.root.join("tests/misuse");

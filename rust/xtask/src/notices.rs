@@ -10,7 +10,7 @@ use cargo_metadata::{DependencyKind, Metadata, Package, PackageId};
 
 use crate::workspace::{EXTENSION, Workspace};
 
-/// One library inside the addon.
+/// A library that is part of the addon's library.
 struct Component {
     title: String,
     license: String,
@@ -111,7 +111,7 @@ fn render(components: &[Component]) -> String {
     out
 }
 
-/// The distinct texts in order of first use, each with the components that carry it.
+/// The distinct texts in order of first use, each with the components that contain the text.
 fn same_texts(components: &[Component]) -> Vec<(String, Vec<&str>)> {
     let mut places = BTreeMap::new();
     let mut texts: Vec<(String, Vec<&str>)> = Vec::new();

@@ -103,7 +103,7 @@ fn documents(workspace: &Workspace) -> Result<Vec<(String, Vec<u8>)>> {
     Ok(documents)
 }
 
-/// Removes HTML comments: the tests of examples, and marks for generated tables.
+/// Removes HTML comments, which hold tests of examples and mark generated tables.
 fn without_comments(text: &str) -> String {
     let mut shown = text.to_owned();
     let events: Vec<_> = Parser::new(text).into_offset_iter().collect();
@@ -115,7 +115,7 @@ fn without_comments(text: &str) -> String {
     shown
 }
 
-/// Replaces links to files for which `leads_out` by their text.
+/// Replaces a link with its text if `leads_out` returns true for the file that the link names.
 fn without_links(text: &str, leads_out: impl Fn(&str) -> bool) -> String {
     let mut shown = text.to_owned();
     let events: Vec<_> = Parser::new(text).into_offset_iter().collect();

@@ -26,10 +26,11 @@ const FILES: [(&str, &str); 4] = [
 
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// Drives the panel in an editor window, on a display made for it; saves a picture of each tab in the folder `pictures`.
+/// Drives the panel in an editor window on a virtual display. Saves a picture of each tab in the folder
+/// `pictures`, if there is one.
 ///
 /// # Errors
-/// Fails if the panel shows anything that the engine does not say, or anything is printed as an error.
+/// Fails if the panel's results differ from the engine's, or if the editor prints an error.
 pub fn window(workspace: &Workspace, godot: &Godot, zip: &Path, pictures: Option<&Path>) -> Result<Tally> {
     let screen = Screen::open()?;
     let folder = install(workspace, zip)?;
@@ -46,10 +47,10 @@ pub fn window(workspace: &Workspace, godot: &Godot, zip: &Path, pictures: Option
     judged(&outcome)
 }
 
-/// The same in an editor without a window, in which nothing is drawn.
+/// Like [`window`], in an editor without a window, which draws nothing.
 ///
 /// # Errors
-/// As [`window`].
+/// Fails as [`window`] does.
 pub fn headless(workspace: &Workspace, godot: &Godot, zip: &Path) -> Result<Tally> {
     let folder = install(workspace, zip)?;
     let mut command = Project::new(workspace, godot, folder.path())?.headless();
@@ -58,7 +59,8 @@ pub fn headless(workspace: &Workspace, godot: &Godot, zip: &Path) -> Result<Tall
     judged(&run::watch(&mut command, Echo::Nothing, LIMIT)?)
 }
 
-/// The verdict. The panel must not cause engine warnings: from Godot 4.5 on, such a warning names its script.
+/// Judges the editor's output. The panel must not cause engine warnings. From Godot 4.5 on, a warning names
+/// the script that causes it.
 fn judged(outcome: &Outcome) -> Result<Tally> {
     let warned =
         outcome.log.contains("WARNING:") && outcome.log.contains(&format!("(res://addons/{EXTENSION}/"));
@@ -66,7 +68,7 @@ fn judged(outcome: &Outcome) -> Result<Tally> {
     tally.with_context(|| format!("the editor printed:\n{}", outcome.log))
 }
 
-/// A project with the addon from the zip, that has been opened before.
+/// A new project with the addon from the zip.
 fn install(workspace: &Workspace, zip: &Path) -> Result<TempDir> {
     let folder = tempfile::Builder::new().prefix("panel-").tempdir_in(&workspace.target)?;
     archive::unpack(zip, folder.path())?;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 
-/// One long step. Dropping it removes its bar.
+/// One long step. Dropping the step removes its bar.
 pub struct Progress {
     bar: ProgressBar,
     message: String,

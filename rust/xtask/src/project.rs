@@ -48,21 +48,21 @@ impl<'a> Project<'a> {
             .with_context(|| format!("cannot write {}", list.display()))
     }
 
-    /// The engine without a window, on this project.
+    /// A command that runs the engine on this project, without a window.
     pub fn headless(&self) -> Command {
         let mut command = self.engine(&self.godot.editor);
         command.arg("--headless").arg("--path").arg(self.folder);
         command
     }
 
-    /// A script of the project, given as `res://…`, with its own arguments.
+    /// A command that runs a script of the project, given as `res://…`, with these arguments.
     pub fn script(&self, script: &str, arguments: &[String]) -> Command {
         let mut command = self.headless();
         command.args(["--script", script, "--"]).args(arguments);
         command
     }
 
-    /// A program of the engine, isolated from the user's settings and data.
+    /// A command that runs a program of the engine, isolated from the user's settings and data.
     pub fn engine(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command.envs(HOMES.map(|(variable, part)| (variable, self.home.join(part))));
@@ -70,12 +70,13 @@ impl<'a> Project<'a> {
     }
 }
 
-/// A copy of the bundled project with a library of its own. The addon keeps its library.
+/// A copy of the bundled project, whose copy of the addon has a library of this build. The workspace's addon
+/// keeps its library.
 pub fn copied(workspace: &Workspace, build: &Build) -> Result<TempDir> {
     copied_with(workspace, |addon| build::build_into(workspace, build, addon))
 }
 
-/// The same, with a library that `put` puts into the copy of the addon.
+/// Like [`copied`], with a library that `put` puts into the copy of the addon.
 pub fn copied_with(workspace: &Workspace, put: impl FnOnce(&Path) -> Result<PathBuf>) -> Result<TempDir> {
     let folder = tempfile::Builder::new().prefix("copy-").tempdir_in(&workspace.target)?;
     for part in ["bench", "suites"] {

@@ -25,12 +25,12 @@ pub struct Python {
     pub packages: PathBuf,
 }
 
-/// Finds `python3` or `python` on PATH, else installs Debian's under `target/`. Installs the packages of
-/// `tests/protobuf/requirements.txt` under `target/`, unless they are there.
+/// Finds `python3` or `python` on PATH, or installs Debian's Python under `target/`. Installs the packages of
+/// `tests/protobuf/requirements.txt` under `target/`, unless they are installed.
 pub fn find_or_install(workspace: &Workspace) -> Result<Python> {
     let folder = workspace.tools();
     fs::create_dir_all(&folder)?;
-    // Two runs at once must not install into the same folder.
+    // Concurrent runs must not install into the same folder.
     let lock = File::create(folder.join("python.lock"))?;
     lock.lock().context("cannot lock the folder for Python")?;
 
@@ -80,7 +80,7 @@ fn private(home: &Path) -> Result<(PathBuf, String)> {
 /// Installs the packages that `requirements` pins, unless the folder was made from the same file.
 fn install_packages(python: &Python, requirements: &Path) -> Result<()> {
     let wanted = fs::read(requirements)?;
-    // Written last, so that an interrupted install is never taken for a finished one.
+    // The stamp is written last, so that an interrupted install is never mistaken for a finished install.
     let stamp = python.packages.join("requirements.txt");
     if fs::read(&stamp).is_ok_and(|found| found == wanted) {
         return Ok(());

@@ -11,8 +11,8 @@ use anyhow::{Context, Result, bail, ensure};
 /// The time allowed for more output after the program has ended.
 const DRAIN: Duration = Duration::from_secs(5);
 
-/// The silence after a script error that counts as the end. The error aborts the script half-way, so nothing
-/// may be left to quit the engine.
+/// The maximum silence after a script error. The error aborts the script, so nothing may be left that quits
+/// the engine.
 const STUCK: Duration = Duration::from_secs(20);
 
 /// The treatment of a program's output while it runs.
@@ -118,10 +118,10 @@ pub fn watch(command: &mut Command, echo: Echo, limit: Duration) -> Result<Outco
     Ok(outcome)
 }
 
-/// The same program with a system limit, in the syntax of the shell's `ulimit`.
+/// A command that runs the same program with a system limit, in the syntax of the shell's `ulimit`.
 pub fn limited(command: &Command, limit: &str) -> Command {
     let mut limited = Command::new("sh");
-    // The shell's limit applies to the program that replaces it.
+    // The shell's limit also applies to the program that replaces the shell.
     limited.args(["-c", &format!("ulimit {limit} && exec \"$0\" \"$@\"")]);
     limited.arg(command.get_program()).args(command.get_args());
     for (name, value) in command.get_envs() {

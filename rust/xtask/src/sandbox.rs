@@ -1,6 +1,6 @@
 //! A root folder of Debian's packages, in which programs run as on their own machine.
 //!
-//! Cross compilers, wine and emscripten contain absolute paths, so they run from no other folder.
+//! Cross compilers, wine and emscripten contain absolute paths, so they cannot run from another folder.
 //! `bubblewrap` makes the sandbox the root of one command. Nothing is installed system-wide. Root is not
 //! needed if the system allows user namespaces.
 
@@ -38,7 +38,7 @@ impl Sandbox {
     /// The sandbox in the folder `home`, created if needed. bubblewrap is unpacked in `tools`.
     ///
     /// # Errors
-    /// Fails with a one-line error if this machine has no bubblewrap or does not let it run.
+    /// Fails with a one-line error if this machine has no bubblewrap or does not allow it to run.
     pub fn open(machine: &Machine, tools: &Path, home: &Path) -> Result<Self> {
         let bubblewrap = bubblewrap(machine, tools)?;
         let root = root(home);
@@ -52,7 +52,7 @@ impl Sandbox {
         Ok(Self { home: home.to_owned(), bubblewrap })
     }
 
-    /// Adds packages and their dependencies, unless they are there.
+    /// Adds packages and their dependencies, unless they are installed.
     pub fn add(&self, machine: &Machine, suite: &str, what: &str, packages: &[&str]) -> Result<()> {
         let list = self.home.join(LIST);
         let mut held: BTreeSet<String> = match fs::read_to_string(&list) {
@@ -83,12 +83,14 @@ impl Sandbox {
         root(&self.home)
     }
 
-    /// A program of the sandbox, which sees the folders `open` at their own paths and may write to them.
+    /// A command that runs a program of the sandbox. The program can read and write the folders `open`, at
+    /// their own paths.
     pub fn command(&self, program: &str, open: &[&Path]) -> Command {
         let mut command = Command::new(&self.bubblewrap);
         command.arg("--bind").arg(self.root()).arg("/");
         command.args(["--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]);
-        // Ends the program's background processes with it: wine's server would keep its output open.
+        // Ends background processes together with the program. Otherwise, wine's server would keep the
+        // program's output open.
         command.args(["--unshare-pid", "--die-with-parent"]);
         for file in SHARED {
             command.args(["--ro-bind-try", file, file]);
@@ -106,7 +108,7 @@ impl Sandbox {
     }
 }
 
-/// Writes a script that runs this command, with additional arguments and its caller's environment.
+/// Writes a script that runs this command with the script's arguments and environment.
 ///
 /// # Errors
 /// Fails if the script cannot be written.
@@ -124,7 +126,7 @@ pub fn starter(command: &Command, at: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Finds the machine's bubblewrap, else installs Debian's, and checks that it works.
+/// Finds the machine's bubblewrap or installs Debian's, and checks that it works.
 fn bubblewrap(machine: &Machine, tools: &Path) -> Result<PathBuf> {
     let program = match which::which("bwrap") {
         Ok(program) => program,

@@ -24,10 +24,11 @@ pub const ACCESS_VARIABLE: &str = "FAST_VARIANT_CODEC_ACCESS";
 /// The environment variable for the size in bytes from which the extension uses worker threads.
 const THRESHOLD_VARIABLE: &str = "FAST_VARIANT_CODEC_PARALLEL_THRESHOLD_BYTES";
 
-/// Falsifies one fact about engine memory, to check that the extension detects it.
+/// The environment variable that falsifies one fact about engine memory, to check that the extension detects
+/// it.
 const WRONG_FACT_VARIABLE: &str = "FAST_VARIANT_CODEC_WRONG_FACT";
 
-/// Injects a panic at a named point, to check that no panic reaches a script.
+/// The environment variable that injects a panic at a named point, to check that no panic reaches a script.
 pub const PANIC_VARIABLE: &str = "FAST_VARIANT_CODEC_PANIC";
 
 /// The timeout, long enough for the slowest suite on a slow machine.
@@ -116,7 +117,8 @@ pub fn in_project(project: &Project<'_>, options: &Conformance, limit: Duration)
     judge::suite(&outcome).with_context(|| format!("the suite printed:\n{}", outcome.log))
 }
 
-/// Enables the addon in the editor, so that its export plugin adds the files that games need.
+/// The project settings that enable the addon in the editor, so that its export plugin adds the files that
+/// games need.
 const PLUGIN: &str =
     "[editor_plugins]\n\nenabled=PackedStringArray(\"res://addons/fast_variant_codec/plugin.cfg\")\n";
 
@@ -182,7 +184,8 @@ pub fn without_threads(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     Ok(tally)
 }
 
-/// Checks that the extension detects each wrong fact at start-up, warns once, reports it and still passes.
+/// Checks that the extension detects each wrong fact at start-up, warns once, reports the fact, and still
+/// passes the suites.
 pub fn wrong_facts(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     let folder = project::copied(workspace, &build::with_faults())?;
     let project = bundled(workspace, godot, folder.path())?;
@@ -246,7 +249,7 @@ pub fn messages(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     announced(&mut project.script("res://suites/messages.gd", &[]))
 }
 
-/// Checks a panic in every method, and at every inner point that catches panics.
+/// Checks a panic in every method, and a panic at every inner point that catches panics.
 pub fn panics(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     let folder = project::copied(workspace, &build::with_faults())?;
     let project = bundled(workspace, godot, folder.path())?;

@@ -155,7 +155,7 @@ fn plain<T>(result: Result<T>) -> Result<Tally> {
 // Access paths and threading of the extension.
 
 const TWO_THREADS: Access = Access { portable: false, threads: Some(2), threshold: None };
-/// Every value is split among threads, however small.
+/// Splits every value among threads, however small the value is.
 const SHARED_OUT: Access = Access { portable: false, threads: Some(4), threshold: Some(0) };
 
 /// The suites that read and write engine memory.
@@ -164,7 +164,7 @@ const PORTABLE_SUITES: &str = "report,values,rows,objects,conversions,views,rand
 const SHARED_SUITES: &str = "batches,large,files,jobs,ownership,messages,dialects,random";
 /// The suites that depend on the build of the engine.
 const EXPORTED_SUITES: &str = "values,batches,objects,files,jobs";
-/// Random values when a suite runs again; the default is ten times as many.
+/// The number of random values when a suite runs again: a tenth of the default.
 const FEW: u64 = 400;
 
 // Reasons to skip a step.
@@ -227,7 +227,8 @@ fn soaked(on: &Stage<'_>, activity: &str) -> Result<Tally> {
     soak::slice(on.workspace, on.godot, activity)
 }
 
-/// Runs the suites `only` with few random values; if it is empty, all suites with the default number.
+/// Runs the suites `only` with few random values. If `only` is empty, runs all suites with the default
+/// number.
 fn suite(on: &Stage<'_>, only: &str, access: Access) -> Result<Tally> {
     let options = if only.is_empty() {
         Conformance { access, ..Default::default() }
@@ -243,7 +244,8 @@ fn exported(on: &Stage<'_>) -> Result<Tally> {
     suite::run(on.workspace, on.godot, &options)
 }
 
-/// No engine with double precision is available, so the available engine describes its API.
+/// Type-checks the library for engines with double precision. Uses the API description of the available
+/// engine, because no engine with double precision is available.
 fn double_precision(on: &Stage<'_>) -> Result<Tally> {
     let mut cargo = on.workspace.cargo();
     let double = Some(godot::api_description(on.workspace, on.godot)?);

@@ -54,11 +54,13 @@ const SCHEMAS: [(&str, &str); 6] = [
 /// The text of a schema that the preset's filters also include.
 const FILTERED: &str = "syntax = \"proto3\"; // filtered\n";
 
-/// Frames after which the editor has finished its first scan, loaded extensions and enabled plugins.
+/// The number of frames after which the editor has finished its first scan, loaded extensions and enabled
+/// plugins.
 const SETTLED: &str = "400";
 const EDITOR_LIMIT: Duration = Duration::from_secs(300);
 const RUN_LIMIT: Duration = Duration::from_secs(120);
-/// A batch and a quit take well under a second; longer means that a thread keeps the process alive.
+/// The time limit of a run that quits. A batch and a quit take well under a second. A run that takes longer
+/// has a thread that keeps the process alive.
 const QUIT_LIMIT: Duration = Duration::from_secs(30);
 
 /// The steps of the trial.
@@ -190,7 +192,7 @@ impl<'a> Trial<'a> {
     }
 
     /// Replaces and reloads the addon's library in the editor while threads call it. A debug library is
-    /// unloaded; a release library stays until the process ends.
+    /// unloaded; a release library stays loaded until the process ends.
     pub fn reload(&self, profile: Profile) -> Result<Tally> {
         let addon = self.folder.path().join("addons").join(EXTENSION);
         let library = build::build_into(self.workspace, &Build { profile, ..Build::default() }, &addon)?;
@@ -214,7 +216,8 @@ impl<'a> Trial<'a> {
         Ok(Tally { passed: 1, failed: 0 })
     }
 
-    /// Checks that the editor's help describes all that the extension registers, in a project opened before.
+    /// Checks that the editor's help describes all that the extension registers. The project must have been
+    /// opened before.
     pub fn help(&self) -> Result<Tally> {
         let project = self.project()?;
         let pages = self.folder.path().join("pages.json");
@@ -225,7 +228,7 @@ impl<'a> Trial<'a> {
             run::watch(&mut command, Echo::Nothing, EDITOR_LIMIT)
         };
         let mut outcome = read()?;
-        // The editor may crash: its threads can still write to the help while it is shown.
+        // The editor may crash, because its threads can still write to the help while the editor shows it.
         if judge::crashed_outside_of(EXTENSION, &outcome.log) {
             println!("the editor crashed in its own code, and is asked again:\n{}", outcome.log);
             outcome = read()?;
@@ -242,7 +245,7 @@ impl<'a> Trial<'a> {
         help::judge(&listed.path().join("doc_classes"), &serde_json::from_str(&fs::read_to_string(pages)?)?)
     }
 
-    /// Checks that the snippets of the documentation do what it says.
+    /// Checks that the snippets of the documentation do what the documentation says.
     pub fn snippets(&self) -> Result<Tally> {
         let snippets = snippets::all(self.workspace)?;
         snippets::write(&snippets, &self.folder.path().join("snippets"))?;
@@ -319,7 +322,7 @@ impl<'a> Trial<'a> {
 const OLD_MESSAGE: &str = "unknown type id";
 const NEW_MESSAGE: &str = "UNKNOWN TYPE ID";
 
-/// A library that says [`NEW_MESSAGE`] and is otherwise the same.
+/// The same library with [`NEW_MESSAGE`] instead of [`OLD_MESSAGE`].
 fn with_another_message(mut library: Vec<u8>) -> Result<Vec<u8>> {
     let old = OLD_MESSAGE.as_bytes();
     let place = library.windows(old.len()).position(|bytes| bytes == old);

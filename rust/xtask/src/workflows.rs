@@ -19,7 +19,7 @@ pub fn can_be_checked() -> bool {
     ["npm", "node"].iter().all(|program| which::which(program).is_ok())
 }
 
-/// The folder of an npm package, installed unless it is there.
+/// The folder of an npm package, which is installed if necessary.
 pub fn install(workspace: &Workspace, name: &str, version: &str) -> Result<PathBuf> {
     let home = workspace.tools().join(name);
     let folder = home.join("node_modules").join(name);

@@ -68,7 +68,7 @@ impl Workspace {
         self.target.join("tools")
     }
 
-    /// The home folder for Godot, so that runs leave nothing on the machine.
+    /// The home folder for Godot, so that runs leave no files outside the target folder.
     pub fn godot_home(&self) -> PathBuf {
         self.target.join("godot-home")
     }
@@ -91,7 +91,8 @@ impl Workspace {
     }
 }
 
-/// Cargo tells its programs their package; a program started by hand uses the current folder.
+/// The `cargo metadata` command for this repository. Cargo passes the package's folder to the programs that
+/// it starts; a program started by hand uses the current folder.
 fn metadata_command() -> MetadataCommand {
     let mut command = MetadataCommand::new();
     if let Some(package) = env::var_os("CARGO_MANIFEST_DIR") {

@@ -1,5 +1,5 @@
 extends SceneTree
-## Run with --script.
+## Runs the comparisons and quits, for use with --script.
 
 
 func _initialize() -> void:

@@ -1,5 +1,6 @@
 extends SceneTree
-## Quits with jobs of all kinds in all stages. Only the save must be complete: a run with --check looks for it.
+## Quits with jobs of all kinds in all stages. Only the save must be complete, which a run with --check
+## checks.
 
 const PATH := "user://jobs_and_quit.dat"
 

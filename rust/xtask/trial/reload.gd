@@ -53,7 +53,7 @@ func _start_jobs(round: int) -> Array[RefCounted]:
 	return jobs
 
 
-## Two jobs that create Nodes: one done, one with Nodes left to create. No one has asked for their results.
+## Two jobs that create Nodes: one done, one with Nodes left to create. Nothing has requested their results.
 func _start_jobs_with_nodes() -> Array[RefCounted]:
 	var node := Node.new()
 	var buffers: Array[PackedByteArray] = []
@@ -66,7 +66,7 @@ func _start_jobs_with_nodes() -> Array[RefCounted]:
 	for count: int in [NODES, buffers.size()]:
 		var job := FastVariantCodec.decode_batch_async(buffers.slice(0, count), limits)
 		job.progressed.connect(func(_done: int, _total: int) -> void: pass)
-		# Simulates the next frames. First, the work must come back from another thread.
+		# Simulates the next frames. Another thread decodes first, so the first frames may have nothing to do.
 		while job.get_progress() == 0.0 or count == NODES and not job.is_done():
 			job.call(&"_frame", job)
 		jobs.append(job)

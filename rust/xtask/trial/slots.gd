@@ -9,7 +9,7 @@ static var _failed: int
 ## Returns the number of failed checks.
 static func run(tree: SceneTree) -> int:
 	_failed = 0
-	# A game's first scene may be entering the tree.
+	# Waits, because a game's first scene may still be entering the tree.
 	await tree.process_frame
 	# Debian's release template prints an error whenever a Container loses a child.
 	var prints := not OS.has_feature("template")
@@ -21,7 +21,7 @@ static func run(tree: SceneTree) -> int:
 	for slot in example.SLOTS:
 		saves.delete(slot)
 	_same("an empty slot", "This slot is empty.", saves.load_game(1)["problem"])
-	# Three saves of one slot: each but the last becomes a backup.
+	# Saves one slot three times: each save except the last becomes a backup.
 	for count in [1, 2, 3]:
 		example.pick_up()
 		example.hero.position = Vector2(count, 0)

@@ -1,4 +1,4 @@
-//! Shared by the fuzz targets. Their checks are in `tests/fuzzing`.
+//! Code that the fuzz targets share. The checks of the targets are in `tests/fuzzing`.
 
 use std::alloc::System;
 
@@ -11,8 +11,8 @@ const MEMORY: usize = 64 << 20;
 #[global_allocator]
 static ALLOCATOR: Cap<System> = Cap::new(System, MEMORY);
 
-/// Mutates the first `size` bytes: on every other seed like libFuzzer, otherwise by words. Returns the new
-/// size.
+/// Mutates the first `size` bytes: with libFuzzer's mutations for even seeds, otherwise by words. Returns the
+/// new size.
 pub fn mutated(data: &mut [u8], size: usize, max: usize, seed: u32) -> usize {
     if seed % 2 == 0 {
         return libfuzzer_sys::fuzzer_mutate(data, size, max);

@@ -12,7 +12,8 @@ use variant_engine::{Building, ContainerType, Reader, Slots, StagedValues, Strin
 pub enum Case {
     /// A panic before any invalid access.
     Refused(fn()),
-    /// An intact value. The function returns it and the expected value, both as the engine prints them.
+    /// An intact value. The function returns this value and the expected value, both as the engine prints
+    /// them.
     Harmless(fn() -> (String, String)),
 }
 

@@ -33,14 +33,15 @@ func autosave(slot: int, state: Variant, summary: Dictionary, picture: Image = n
 	if _job and not _job.is_done():
 		return false
 	_keep_backup(slot)
-	# The call encodes the state, so the game may change it at once. Only the writing takes place in the background.
+	# The call encodes the state, so the game may change it at once. Only the writing happens in the
+	# background.
 	_job = classes.save_batch_async(path_of(slot), _records(state, summary, picture))
 	_job.completed.connect(func(result: FastVariantResult) -> void: autosaved.emit(slot, _saved(slot, result)))
 	return true
 
 
-## Loads a slot. Returns a Dictionary: "state" is null if nothing can be loaded; "problem" is a message for the player,
-## also if a backup was loaded instead, or empty.
+## Loads a slot. Returns a Dictionary. "state" is null if nothing can be loaded. "problem" is a message for
+## the player if the save cannot be loaded, even if a backup was loaded instead; otherwise it is empty.
 func load_game(slot: int) -> Dictionary:
 	_wait()
 	var problem := ""
@@ -56,8 +57,9 @@ func load_game(slot: int) -> Dictionary:
 	return {"state": null, "problem": problem if problem else "This slot is empty."}
 
 
-## The summaries of all saves, by slot, with "time" and, if there is one, "picture". Reads only the summary in each file.
-## If it is damaged, the result has the summary of a backup, with "problem". Loading finds other damage.
+## The summaries of all saves, by slot, with "time" and, if there is one, "picture". Reads only the summary in
+## each file. If a summary is damaged, the result has the summary of a backup, with "problem". Only load_game
+## finds damage elsewhere.
 func list_saves() -> Dictionary[int, Dictionary]:
 	var saves: Dictionary[int, Dictionary] = {}
 	for file in DirAccess.get_files_at(folder) if DirAccess.dir_exists_absolute(folder) else PackedStringArray():
@@ -122,8 +124,8 @@ func _is_whole(result: FastVariantResult) -> bool:
 	return result.is_ok() and result.value.size() == 2
 
 
-## Copies the save of a slot before it is replaced, unless it is damaged or has a copy: failed saves must not use up the
-## backups.
+## Copies the save of a slot before a new save replaces it, unless the save is damaged or already copied:
+## failed saves must not use up the backups.
 func _keep_backup(slot: int) -> void:
 	DirAccess.make_dir_recursive_absolute(folder)
 	if _has_backup.get(slot, false) or not FileAccess.file_exists(path_of(slot)):

@@ -21,7 +21,7 @@ var saves := ExampleSaves.new()
 
 
 func _ready() -> void:
-	# Your game's saves are in another folder.
+	# A separate folder, so that the example never replaces your game's saves.
 	saves.folder = "user://save_slots_example"
 	saves.classes.register(ExampleHero, {"name": "Hero"})
 	saves.classes.register(ExampleItem, {"name": "Item"})

@@ -1,4 +1,4 @@
-//! [`Batch`]: values that all cores process, and [`Running`]: a batch that they process now.
+//! [`Batch`]: values to process on all cores. [`Running`]: the batch that the cores are processing.
 
 use std::ops::Range;
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -8,8 +8,8 @@ use rayon::prelude::*;
 
 use crate::failure::Outcome;
 
-/// The bytes of values to read before all cores process them.
-pub const BATCH: usize = 8 << 20;
+/// The size in bytes of a full batch, which all cores then process.
+pub const BATCH: usize = 1 << 20;
 
 /// Values to process on all cores.
 #[derive(Default)]
@@ -31,12 +31,12 @@ impl Batch {
         self.values.push((index, offset, start..self.bytes.len()));
     }
 
-    /// Empties the batch, and returns the results of `work`.
+    /// Calls `work` with all values on all cores, empties the batch, and returns the results.
     fn take_groups<T: Default + Send>(
         &mut self,
         work: impl Fn(&mut T, u64, u64, &[u8]) -> Outcome<()> + Sync,
     ) -> Results<T> {
-        /// Several groups per core, so that one busy core does not delay the rest.
+        /// Several groups per core, so that one busy core does not delay the others.
         const PER_CORE: usize = 8;
 
         let size = self.values.len().div_ceil(rayon::current_num_threads() * PER_CORE).max(1);
@@ -57,7 +57,7 @@ impl Batch {
 /// The batch that the cores process while the next one is read.
 pub struct Running<T>(Option<Receiver<(Batch, Results<T>)>>);
 
-/// The result of each group of values, with the error that ended it.
+/// The result of each group of values, and the error that ended the group early.
 type Results<T> = Vec<(T, Outcome<()>)>;
 
 impl<T> Default for Running<T> {
@@ -67,7 +67,8 @@ impl<T> Default for Running<T> {
 }
 
 impl<T: Default + Send> Running<T> {
-    /// Starts `work` on a batch, and calls `take` with the results of the batch before it. Returns an empty batch.
+    /// Starts `work` on a batch, and calls `take` with the results of the previous batch. Returns an empty
+    /// batch.
     pub fn start<'scope>(
         &mut self,
         scope: &Scope<'scope>,
@@ -81,7 +82,7 @@ impl<T: Default + Send> Running<T> {
         let (sender, receiver) = sync_channel(1);
         scope.spawn(move |_| {
             let results = batch.take_groups(work);
-            // Nobody receives them if an earlier batch failed.
+            // Nobody receives the results if an earlier batch failed.
             let _ = sender.send((batch, results));
         });
         let earlier = self.0.replace(receiver);

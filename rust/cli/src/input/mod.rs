@@ -71,9 +71,9 @@ pub enum Damage {
     /// Report it.
     #[default]
     Refused,
-    /// Use the contents before it. [`Input::damage`] reports it.
+    /// Use the contents before the damage. [`Input::damage`] reports it.
     Cut,
-    /// Fill it with zeros. [`Input::damage`] reports it.
+    /// Replace damaged blocks with zeros. [`Input::damage`] reports the damage.
     Filled,
 }
 
@@ -100,7 +100,7 @@ pub struct Input {
     pub godot3: Option<Loss>,
     /// Whether [`Input::each`] shows a progress bar.
     pub shows_progress: bool,
-    /// The damage of the compressed file around the contents.
+    /// The damage in the compressed file that holds the contents.
     pub damage: Option<String>,
 }
 
@@ -157,7 +157,7 @@ pub fn refuse_stdin_twice<'p>(files: impl IntoIterator<Item = &'p Path>) -> Outc
     Ok(())
 }
 
-/// Fails for folders, pipes and devices: some never end.
+/// Fails for folders, pipes and devices, because some devices never end.
 fn regular(path: &Path) -> Outcome<()> {
     let name = name_of(path);
     let kind = fs::metadata(path).map_err(|error| Failure::file(&name, &error))?.file_type();
@@ -305,7 +305,7 @@ impl Input {
     }
 
     /// Calls `each` with the index, offset and bytes of each of these records; a single value is record 0.
-    /// Holds at most 1 MiB, or one record or value if it is longer.
+    /// Keeps at most 1 MiB in memory, or one record or value if it is longer.
     pub fn each(
         &self,
         records: Range<u64>,
@@ -346,8 +346,9 @@ impl Input {
         other: &Self,
         mut each: impl FnMut(u64, Option<&[u8]>, Option<&[u8]>) -> Outcome<bool>,
     ) -> Outcome<()> {
-        /// Groups of values in the channel, and bytes per group.
+        /// The capacity of the channel, in groups of values.
         const WAITING: usize = 2;
+        /// The size at which a group is sent, in bytes.
         const GROUP: usize = 64 << 10;
 
         thread::scope(|scope| {
@@ -432,7 +433,7 @@ impl Input {
                 }
                 Ok(())
             });
-            // The values before the damage are good.
+            // If reading fails, the values before the damage are still processed.
             running.start(scope, batch, work, &mut take_all)?;
             running.finish(&mut take_all).and(read)
         })

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// The bar appears after this time.
+/// The time after which the bar appears.
 const SHORT: Duration = Duration::from_secs(1);
 /// Values between two checks of the clock.
 const STEP: u64 = 256;

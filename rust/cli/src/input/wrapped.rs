@@ -27,7 +27,7 @@ const ZSTD: u32 = 2;
 const GZIP: u32 = 3;
 /// The block size that the engine writes.
 const BLOCK: usize = 4096;
-/// The least input of FastLZ; the engine pads shorter input with zeros.
+/// The minimum input size of FastLZ, in bytes. The engine pads shorter input with zeros.
 const LEAST_FASTLZ: usize = 16;
 /// The block size of AES.
 const CIPHER_BLOCK: usize = 16;
@@ -86,7 +86,7 @@ pub struct Decompressed {
 /// # Errors
 /// Fails if the header is damaged or the compression mode is unknown.
 pub fn decompress(file: &[u8], fills: bool) -> Result<Decompressed, String> {
-    /// Limit on damaged blocks, which zeros replace: 256 MiB.
+    /// Limit on the damaged blocks that are replaced with zeros: 256 MiB in total.
     const MOST_DAMAGED: usize = 1 << 16;
 
     let mut fields = Fields(file);
@@ -137,7 +137,7 @@ fn decompress_block(mode: u32, block: &[u8], expected: usize, into: &mut Vec<u8>
     let mut read = |source: &mut dyn Read| source.take(expected as u64).read_to_end(into).map(drop);
     match mode {
         0 => {
-            // The claimed size may be false; FastLZ expands a byte to fewer than 256.
+            // The header may claim a false size. FastLZ expands a byte to fewer than 256 bytes.
             let most = block.len().saturating_mul(256);
             let mut found = vec![0; expected.min(most).max(LEAST_FASTLZ)];
             let count = fastlz_rs::decompress_to_buf(block, &mut found)
@@ -195,7 +195,7 @@ pub fn decrypt(file: &[u8], key: &Key) -> Result<Vec<u8>, String> {
 /// Encrypts contents with a random initialization vector.
 ///
 /// # Errors
-/// Fails if the system has no random numbers.
+/// Fails if the system cannot provide random numbers.
 pub fn encrypt(contents: &[u8], key: &Key) -> Result<Vec<u8>, String> {
     let mut vector = [0; CIPHER_BLOCK];
     getrandom::fill(&mut vector).map_err(|error| error.to_string())?;
@@ -217,7 +217,6 @@ mod tests {
         }
     }
 
-    /// Files that the engine has written.
     #[test]
     fn the_engines_files_are_read() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/vectors/wrapped.tsv");

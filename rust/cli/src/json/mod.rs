@@ -10,6 +10,7 @@ use serde::de::{Error as _, SeqAccess, Visitor};
 use variant_codec::stream::Decoder;
 use variant_codec::{Error, Limits, Result, Strictness, Value, frames};
 
+use crate::check::Checker;
 use crate::compare;
 use crate::exact;
 use crate::failure::{Failure, Outcome};
@@ -18,8 +19,14 @@ use crate::output::{self, Output, Target};
 pub use writer::{Notation, write};
 
 /// Appends an encoded value as JSON. Fails if strict decoding refuses it.
-pub fn append(bytes: &[u8], limits: &Limits, notation: Notation, out: &mut Vec<u8>) -> Result<()> {
-    exact::check(bytes, limits)?;
+pub fn append(
+    bytes: &[u8],
+    limits: &Limits,
+    checker: &mut Checker,
+    notation: Notation,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    checker.check(bytes, limits)?;
     write(|| Decoder::new(bytes, Strictness::Strict, limits), notation, out)
 }
 
@@ -30,18 +37,18 @@ pub fn json(input: &Input, lines: bool, notation: Notation, out: &mut Output) ->
     let is_list = input.has_records && !lines;
     let mut is_empty = true;
     input.each_in_parallel(
-        |text: &mut Vec<u8>, index, offset, bytes| {
+        |(text, checker): &mut (Vec<u8>, Checker), index, offset, bytes| {
             if is_list {
                 text.extend_from_slice(if index == 0 { b"[\n" } else { b",\n" });
             }
-            append(bytes, &limits, notation, text)
+            append(bytes, &limits, checker, notation, text)
                 .map_err(|error| Failure::data_at(&input.name_of(index), error, bytes, offset))?;
             if !is_list {
                 text.push(b'\n');
             }
             Ok(())
         },
-        |text| {
+        |(text, _)| {
             is_empty &= text.is_empty();
             out.write_all(&text).map_err(Failure::output)
         },
@@ -62,7 +69,7 @@ pub fn get(input: &Input, path: &str, notation: Notation, as_bytes: bool, out: &
     let are_records = input.has_records && place.record.is_none();
     place.each(input, |index, _, view| {
         let failed = |error| Failure::data(&input.name_of(index), &error);
-        // A view of an element of a packed array has no encoding of its own.
+        // An element of a packed array has no encoding of its own, so its value is decoded.
         let value = view.value().map_err(failed)?;
         if as_bytes {
             let bytes = compare::encoded(&view).map_err(failed)?;
@@ -112,7 +119,7 @@ pub fn encode(text: &[u8], how: As) -> std::result::Result<Vec<u8>, String> {
     let encoded = |value: &Value| -> Result<Vec<u8>> {
         let bytes = exact::encode(&mut &*value)?;
         // The offset is in the encoded bytes, which the user does not see.
-        exact::check(&bytes, &limits).map_err(Error::without_offset)?;
+        Checker::default().check(&bytes, &limits).map_err(Error::without_offset)?;
         Ok(bytes)
     };
     if let Some(integer) = integer_that_does_not_fit(text) {
@@ -149,7 +156,7 @@ fn opens_on_its_own_line(text: &[u8]) -> bool {
     line.len() < rest.len() && line.trim_ascii().is_empty()
 }
 
-/// Calls the function with each element of a list. Holds one element at a time.
+/// Calls the function with each element of a list. Keeps one element in memory at a time.
 struct Each<F>(F);
 
 impl<'de, F: FnMut(&Value) -> std::result::Result<(), String>> Visitor<'de> for Each<F> {
@@ -167,7 +174,8 @@ impl<'de, F: FnMut(&Value) -> std::result::Result<(), String>> Visitor<'de> for 
     }
 }
 
-/// The most levels of JSON: a value has up to 1024 levels, and a typed Dictionary takes five.
+/// The limit on nested levels of JSON. A value has up to 1024 levels, and a typed Dictionary takes five
+/// levels of JSON.
 const MOST_LEVELS: usize = 5 * 1025;
 
 /// The offsets and bytes of JSON outside of its strings.
@@ -185,7 +193,7 @@ fn outside_strings(json: &[u8]) -> impl Iterator<Item = (usize, u8)> {
     })
 }
 
-/// The number of nested levels of JSON.
+/// The number of nested levels in the JSON.
 fn depth(json: &[u8]) -> usize {
     let (mut depth, mut deepest) = (0_usize, 0);
     for (_, byte) in outside_strings(json) {
@@ -201,7 +209,7 @@ fn depth(json: &[u8]) -> usize {
     deepest
 }
 
-/// The first integer of JSON that serde would read as a float.
+/// The first integer in the JSON that serde would read as a float.
 fn integer_that_does_not_fit(json: &[u8]) -> Option<String> {
     let is_number = |byte: &u8| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E');
     let mut end = 0;

@@ -9,7 +9,7 @@ use variant_codec::stream::{ElementType, Lanes, NodePathParts, Precision, Sink, 
 use variant_codec::value::NodePath;
 use variant_codec::{Error, Result, Value, VariantType};
 
-/// The form of values of types that JSON lacks.
+/// The form of values whose types JSON lacks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Notation {
     /// An object that names the type, from which the same bytes can be restored.
@@ -21,7 +21,7 @@ pub enum Notation {
 /// Appends the value of the source as JSON. May call `source` twice. Accepts Dictionaries that repeat a key.
 ///
 /// # Errors
-/// Those of the source.
+/// Fails if the source fails.
 pub fn write<S: Source>(source: impl Fn() -> S, notation: Notation, out: &mut Vec<u8>) -> Result<()> {
     let start = out.len();
     let mut writer =
@@ -43,11 +43,12 @@ struct Writer<'o> {
     notation: Notation,
     /// Whether the next value is a key of an untyped Dictionary, in the lossless notation.
     key: Key,
-    /// The number of keys around the next value.
+    /// The number of keys that contain the next value.
     keys: usize,
     /// The number of Dictionaries that have started.
     dictionaries: usize,
-    /// The Dictionaries, by number, that start with a String key and have other keys. Known after one pass.
+    /// The numbers of the Dictionaries that start with a String key but also have keys of other types. Known
+    /// after one pass.
     mixed: HashSet<usize>,
 }
 
@@ -112,29 +113,31 @@ impl Writer<'_> {
         }
     }
 
-    /// Must be called before each value; `text` is set if it is a String.
-    #[inline]
+    /// Must be called before each value. `text` is set if the value is a String.
+    #[inline(always)]
     fn begin(&mut self, text: Option<Text<'_>>) {
-        if let Key::None = self.key {
-            return;
-        }
         match std::mem::replace(&mut self.key, Key::None) {
-            Key::First { number, is_alone } => {
-                let may_be_object = match text {
-                    Some(Text::Utf8(text)) => !is_alone || !names_form(text),
-                    Some(Text::Utf32(_)) => !is_alone,
-                    None => false,
-                };
-                if may_be_object && !self.mixed.contains(&number) {
-                    self.put("{");
-                } else {
-                    self.put(r#"{"Dictionary":{"key":null,"value":null,"entries":[["#);
+            Key::None => {}
+            Key::First { number, is_alone } => self.begin_first_key(text, number, is_alone),
+            Key::OfObject(number) => {
+                if text.is_none() {
+                    self.mixed.insert(number);
                 }
             }
-            Key::OfObject(number) if text.is_none() => {
-                self.mixed.insert(number);
-            }
-            Key::OfObject(_) | Key::None => {}
+        }
+    }
+
+    #[inline(never)]
+    fn begin_first_key(&mut self, text: Option<Text<'_>>, number: usize, is_alone: bool) {
+        let may_be_object = match text {
+            Some(Text::Utf8(text)) => !is_alone || !names_form(text),
+            Some(Text::Utf32(_)) => !is_alone,
+            None => false,
+        };
+        if may_be_object && !self.mixed.contains(&number) {
+            self.put("{");
+        } else {
+            self.put(r#"{"Dictionary":{"key":null,"value":null,"entries":[["#);
         }
     }
 
@@ -405,7 +408,8 @@ impl Sink for Writer<'_> {
         if map.form == Form::Open {
             map.form = if key.starts_with(b"{\"Dictionary\":") { Form::Entries } else { Form::Object };
         } else if map.form == Form::Object && self.notation == Notation::Plain && !key.starts_with(b"\"") {
-            // JSON keys are strings. Escape only the outermost nested key: each escape may double the size.
+            // JSON keys are strings. Escape only the outermost nested key, because each level of escapes may
+            // double the size.
             let is_plain = !key.iter().any(|byte| matches!(byte, b'"' | b'\\'));
             if is_plain {
                 self.out.insert(map.key_start, b'"');

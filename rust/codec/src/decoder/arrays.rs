@@ -1,4 +1,4 @@
-//! Arrays, and the types that containers declare.
+//! Decodes Arrays, and the types that containers declare.
 
 use std::ops::Range;
 
@@ -52,7 +52,8 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
                 ElementType::Script(path.into())
             }
         };
-        // Without objects, elements can only be the placeholder for objects, whatever was declared.
+        // If objects are not allowed, elements can only have the placeholder class, whatever class was
+        // declared.
         Ok(match element.builtin() {
             Some(VariantType::Object) if !objects => ElementType::Class(format::ENCODED_OBJECT_AS_ID.into()),
             _ => element,
@@ -172,7 +173,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         {
             return Ok(0);
         }
-        // Oddities of numbers are harmless.
+        // All oddities of numbers are harmless, so `allow_non_canonical` accepts them.
         let all = self.strictness == Strictness::Lenient || self.budget.limits.allow_non_canonical;
         let most = self.budget.values_left(ty).min(indexes.len());
         let precision = header.precision();

@@ -31,8 +31,8 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         self.budget.limits.max_depth.min(format::MAX_DEPTH)
     }
 
-    /// Refuses a container nested too deeply in a key, however strict the reader. An engine that hashes the
-    /// key prints an error for each such container.
+    /// Refuses a container nested too deeply in a key, at any strictness. An engine that hashes the key
+    /// prints an error for each such container.
     #[inline(always)]
     pub(super) fn check_key_depth(&mut self, at: usize) -> Result<()> {
         if self.depth > self.max_container_depth {
@@ -59,7 +59,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         Ok(())
     }
 
-    /// Refuses, or only notes, what the engine accepts.
+    /// Refuses an oddity that the engine accepts, or only notes it with `NOTES`.
     #[inline(always)]
     pub(super) fn refuse(&mut self, at: usize, kind: impl FnOnce() -> ErrorKind) -> Result<()> {
         if NOTES {
@@ -147,7 +147,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         self.counted(start, count, Cursor::container_count_fault)
     }
 
-    /// The value read at `start`, or the error that `fault` gives there.
+    /// The value read at `start`, or the error that `fault` returns for `start`.
     #[inline(always)]
     pub(super) fn counted<T>(
         &mut self,
@@ -170,7 +170,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         self.padded(found, start.position(), garbage_padding)
     }
 
-    /// The text whose length prefix is at `at`.
+    /// Notes the spans of a text whose length prefix is at `at`, checks its padding and returns its bytes.
     #[inline(always)]
     pub(super) fn padded(
         &mut self,

@@ -1,4 +1,4 @@
-//! Dictionaries.
+//! Decodes Dictionaries.
 
 use super::Decoder;
 use crate::dialect::Dialect;
@@ -72,7 +72,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         value: &ElementType<'_>,
     ) -> Result<()> {
         let at = self.position();
-        // At any strictness: a typed script would read the value as the wrong type.
+        // This fails at any strictness: a typed script would read the value as the wrong type.
         if let Some(found) = self.misfit(value)
             && sink.keeps_entry(dictionary)
         {
@@ -82,7 +82,8 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         sink.end_entry(dictionary).at(at)
     }
 
-    /// The step to the value of the entry whose key starts at `key_at`. It names the key if that is text or an int.
+    /// The step to the value of the entry whose key starts at `key_at`. It names the key if the key is text
+    /// or an int.
     #[cold]
     #[inline(never)]
     pub(crate) fn step_of_key(&self, key_at: usize, index: usize) -> Step {

@@ -1,4 +1,4 @@
-//! Heads of containers, validated as in decoding, and the ends of the values inside.
+//! Reads the heads of containers, validated as in decoding, and finds the ends of nested values.
 
 use std::ops::Range;
 
@@ -12,12 +12,12 @@ use crate::limits::{Limits, Strictness};
 use crate::skim::Skimmer;
 use crate::wire::Header;
 
-/// The data before the values that a value contains.
+/// The head of a value: the data before its nested values.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Head<'a> {
     /// The number of elements, entries or properties; 0 for other values.
     pub count: usize,
-    /// The offset of the first of them.
+    /// The offset of the first element, entry or property.
     pub first: usize,
     /// The precision of components in a packed array.
     pub precision: Precision,
@@ -35,7 +35,8 @@ impl<'a, D: Dialect> Decoder<'a, D> {
         decoder
     }
 
-    /// This decoder for a key: keys inside it are charged, and containers inside it are nested less deep.
+    /// This decoder for reading a key. It charges nested keys, and limits how deeply containers may be
+    /// nested.
     pub(crate) fn in_key(mut self) -> Self {
         self.in_key = true;
         self.max_container_depth = self.depth + MAX_KEY_DEPTH;
@@ -64,7 +65,7 @@ impl<'a, D: Dialect> Decoder<'a, D> {
         Ok(header)
     }
 
-    /// Reads the head of the value here. Stops at the first value inside it.
+    /// Reads the head of the value that starts here. Stops at the first value inside it.
     pub(crate) fn head(&mut self) -> Result<Head<'a>> {
         let header = self.header_here()?;
         let at = self.position();
@@ -90,7 +91,8 @@ impl<'a, D: Dialect> Decoder<'a, D> {
         Ok(Head { count, first: self.position(), precision: header.precision(), declared })
     }
 
-    /// Writes elements of a list as an Array. The first of them starts here. The budget charges all of them together.
+    /// Writes elements of a list as an Array. The first element starts here. The budget charges all elements
+    /// together.
     pub(crate) fn decode_slice<S: Sink>(
         &mut self,
         sink: &mut S,
@@ -120,8 +122,8 @@ impl<'a, D: Dialect> Decoder<'a, D> {
         sink.end_array(array).at(at)
     }
 
-    /// Writes keys of entries, or names of properties, as an Array. The first of them starts here. The budget
-    /// charges all of them together.
+    /// Writes keys of entries, or names of properties, as an Array. The first key or name starts here. The
+    /// budget charges all of them together.
     pub(crate) fn decode_keys<S: Sink>(
         &mut self,
         sink: &mut S,
@@ -153,7 +155,7 @@ impl<'a, D: Dialect> Decoder<'a, D> {
         sink.end_array(array).at(at)
     }
 
-    /// Skips the value that starts here. If that fails, decodes it to find the error.
+    /// Skips the value that starts here. If that fails, decodes the value to find the error.
     #[inline]
     pub(crate) fn pass(&mut self) -> Result<()> {
         let mut skimmer = Skimmer::<D>::at(self.cursor);
@@ -193,7 +195,7 @@ impl<'a, D: Dialect> Decoder<'a, D> {
         self.text(bytes, at)
     }
 
-    /// Writes the element of a PackedStringArray that starts here as a String.
+    /// Writes, as a String, the element of a PackedStringArray that starts here.
     pub(crate) fn decode_string<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
         let at = self.position();
         self.budget.value(VariantType::String).at(at)?;
@@ -208,7 +210,7 @@ impl<'a, D: Dialect> Decoder<'a, D> {
         self.text(bytes, at)
     }
 
-    /// Writes the name of the property that starts here as a StringName.
+    /// Writes, as a StringName, the name of the property that starts here.
     pub(crate) fn decode_name<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
         let at = self.position();
         self.budget.value(VariantType::StringName).at(at)?;
@@ -216,7 +218,7 @@ impl<'a, D: Dialect> Decoder<'a, D> {
         sink.text(VariantType::StringName, name.into()).at(at)
     }
 
-    /// Writes the element of a packed array of type `packed` that starts here.
+    /// Writes the element that starts here, in a packed array of type `packed`.
     pub(crate) fn decode_packed_element<S: Sink>(
         &mut self,
         sink: &mut S,

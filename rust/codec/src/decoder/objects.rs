@@ -1,4 +1,4 @@
-//! Objects.
+//! Decodes objects.
 
 use super::Decoder;
 use crate::dialect::Dialect;
@@ -78,11 +78,11 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         Err(self.error_at(at, ErrorKind::ScriptNotAllowed(path.to_owned())))
     }
 
-    /// Writes an object that Godot 4 cannot create as a Dictionary, if the caller accepts the loss.
+    /// Writes, as a Dictionary, an object that Godot 4 cannot create, if the caller accepts the loss.
     pub(super) fn decode_foreign_object<S: Sink>(&mut self, sink: &mut S, at: usize) -> Result<()> {
         let class = self.name()?;
-        // Like Godot 3 without permission for objects, this also refuses one without a class, which is null
-        // with permission.
+        // This also refuses an object without a class. Godot 3 does the same unless objects are allowed; it
+        // then reads null.
         if !self.dialect.replaces_object() {
             return Err(self.error_at(at, ErrorKind::Godot3Object(class.to_owned())));
         }

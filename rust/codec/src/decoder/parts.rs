@@ -7,11 +7,12 @@ use crate::events::{ElementType, Part, PartSink, Sink};
 use crate::format::VariantType;
 use crate::skim::Skimmer;
 
-/// Smaller values of entries are not handed over.
+/// The minimum size in bytes of an entry's value that is handed over.
 const SMALLEST_VALUE_PART: usize = 64;
 
 impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
-    /// The part size that the sink wants. `None` in Godot 3's format, which is never split.
+    /// The part size that the sink wants. `None` if the sink takes no parts, and for Godot 3's format, which
+    /// is never split.
     #[inline(always)]
     pub(super) fn part_bytes<S: Sink>(sink: &mut S) -> Option<usize> {
         sink.in_parts().filter(|_| D::HAS_FLAGS).map(|parts| parts.part_bytes())
@@ -45,7 +46,8 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         Ok(first)
     }
 
-    /// Hands over elements in parts of about `bytes` bytes, and writes the others. Returns the number of elements done.
+    /// Hands over elements in parts of about `bytes` bytes, and writes the other elements. Returns the number
+    /// of elements handed over or written.
     #[inline(never)]
     pub(super) fn decode_parts<S: Sink>(
         &mut self,
@@ -55,8 +57,8 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         element: ElementType<'_>,
         bytes: usize,
     ) -> Result<usize> {
-        // Numbers are written faster than others could take them. A million ints took 4.4 ms in parts, and
-        // 2.4 ms in runs on one thread (`cargo xtask bench ints`).
+        // Writing numbers here is faster than handing them to other decoders. A million ints took 4.4 ms in
+        // parts, and 2.4 ms in runs on one thread (`cargo xtask bench ints`).
         let mut first = 0;
         while first < count && self.cursor.is_at_run::<D>() {
             match self.decode_run(sink, array, &element, first..count)? {
@@ -71,8 +73,9 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
             if !Self::surely_takes(&element, &skimmer) || self.skimmable == 0 {
                 return Ok(first);
             }
-            // Decoding reports what is wrong. Skimming stops at values larger than a part. Skimming them whole
-            // at each level took as long as decoding on one thread (canada.json: 5.5 instead of 2.5 ms).
+            // If skimming fails, decoding reports the error. Skimming stops at a value larger than a part:
+            // skimming such values whole at each level took as long as decoding on one thread (canada.json:
+            // 5.5 instead of 2.5 ms).
             let Some(is_part) = skimmer.skip_value(bytes) else { return Ok(first) };
             let end = skimmer.position();
             self.skimmable = self.skimmable.saturating_sub(end - start);
@@ -105,7 +108,8 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         }
     }
 
-    /// Hands over the value of an entry if it is large enough and no larger than a part. Returns whether it did.
+    /// Hands over the value of an entry if the value is large enough and no larger than a part. Returns
+    /// whether it was handed over.
     #[inline(never)]
     pub(super) fn hand_value_over<S: Sink>(
         &mut self,

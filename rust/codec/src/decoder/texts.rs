@@ -1,4 +1,4 @@
-//! Text, and types that consist of several texts.
+//! Decodes text, and types that consist of several texts.
 
 use super::Decoder;
 use crate::dialect::Dialect;
@@ -66,34 +66,34 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         sink.string(strings, Text::Utf8(&text))
     }
 
-    /// Whether a sink may validate these bytes itself: they have no byte-order mark to drop, and no limit
-    /// depends on where a NUL ends them.
+    /// Whether a sink may validate these bytes itself: they have no byte-order mark to drop, and the budget
+    /// covers all of them, even if a NUL ends the text earlier.
     #[inline(always)]
     pub(super) fn may_be_raw(&self, bytes: &[u8]) -> bool {
         bytes.first() != format::BOM.as_bytes().first() && self.budget.allows_text(bytes.len())
     }
 
-    /// Text that is a value.
+    /// Decodes text that is a value.
     #[inline(always)]
     pub(super) fn text(&mut self, bytes: &'a [u8], at: usize) -> Result<D::Text<'a>> {
         let text = self.text_bytes(bytes, at)?;
         self.dialect.text(text).map_err(|kind| self.error_at(at, kind))
     }
 
-    /// Text that names something: UTF-8 in every dialect.
+    /// Decodes text that is a name, which is UTF-8 in every dialect.
     #[inline(always)]
     pub(super) fn name_text(&mut self, bytes: &'a [u8], at: usize) -> Result<&'a str> {
         let text = self.text_bytes(bytes, at)?;
         simdutf8::basic::from_utf8(text).map_err(|_| self.error_at(at, ErrorKind::InvalidUtf8))
     }
 
-    /// The part of a text that is read: without a byte-order mark, up to the first NUL.
+    /// The part of a text that the engine reads: without a byte-order mark, up to the first NUL.
     #[inline(always)]
     pub(super) fn text_bytes(&mut self, bytes: &'a [u8], at: usize) -> Result<&'a [u8]> {
         let marked = bytes.strip_prefix(format::BOM.as_bytes());
         self.odd(marked.is_some(), at, Oddity::ByteOrderMark)?;
         let mut text = marked.unwrap_or(bytes);
-        if let Some(nul) = memchr::memchr(0, text) {
+        if let Some(nul) = find_nul(text) {
             self.odd(true, at, Oddity::Nul)?;
             text = &text[..nul];
         }
@@ -157,4 +157,15 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         let absolute = is_absolute && (D::HAS_FLAGS || total > 0);
         sink.node_path(NodePathParts { absolute, names, subnames }).at(at)
     }
+}
+
+#[inline(always)]
+fn find_nul(text: &[u8]) -> Option<usize> {
+    /// A call costs more than a loop that the compiler vectorises.
+    const SHORT: usize = 32;
+
+    if text.len() <= SHORT && text.iter().fold(true, |all, &byte| all & (byte != 0)) {
+        return None;
+    }
+    memchr::memchr(0, text)
 }

@@ -15,17 +15,17 @@ use crate::limits::{Limits, Strictness};
 use crate::outline::Outline;
 use crate::wire::{self, Cursor};
 
-/// Bytes at the start of a file that show its format.
+/// The number of bytes at the start of a file that show its format.
 const HEAD: usize = 64;
-/// The number of records that [`foreign`] tests. So many whole records show that a file holds records.
+/// The number of records that [`foreign`] tests. That many whole records show that a file holds records.
 pub const TESTED: usize = 4;
-/// Larger files are not tested for being one value: the test reads the whole file.
+/// The maximum size of a file that is tested for being one value: the test reads the whole file.
 const WHOLE: u64 = 64 << 20;
-/// Longer first records are not tested for being values of Godot 3.
+/// The maximum length of a record that is tested for being a value of Godot 3.
 const LONGEST_TESTED: u32 = 1 << 20;
 
 impl Foreign {
-    /// The format that bytes start with. `None` for encoded values, records and unknown formats.
+    /// The format that the first bytes show. `None` for encoded values, records and unknown formats.
     pub fn by_head(bytes: &[u8]) -> Option<Self> {
         let marks: [(&[u8], Self); 6] = [
             (b"GDEC", Self::Encrypted),
@@ -51,9 +51,9 @@ impl Foreign {
     }
 }
 
-/// Whether the ZIP signature is the length prefix of a record of 67,324,752 bytes. In a record, next come the
-/// id of a type that can be this long (Godot 4 or 3) and its element count. In a ZIP file, the version
-/// needed to read it follows, then flags and the compression method. These are small numbers.
+/// Whether the ZIP signature is the length prefix of a record of 67,324,752 bytes. In a record, the id of a
+/// type that can be this long (Godot 4 or 3) and its element count follow. In a ZIP file, the version needed
+/// to read it, flags and the compression method follow; these are small numbers.
 fn is_record_of_zip(bytes: &[u8]) -> bool {
     const MOST_METHODS: u8 = 99;
 
@@ -66,13 +66,13 @@ fn is_record_of_zip(bytes: &[u8]) -> bool {
     }
 }
 
-/// The head, if it is text. No encoded value starts like that, and no record of 144 MiB or less.
+/// The head, if it is text. No encoded value starts with text, and no record of 144 MiB or less does.
 fn text(head: &[u8]) -> Option<&str> {
     let is_text =
         |text: &str| text.chars().all(|char| !char.is_control() || matches!(char, '\t' | '\r' | '\n'));
     let text = match str::from_utf8(head) {
         Ok(text) => text,
-        // The head cuts off a character.
+        // The head ends within a character.
         Err(error) if error.error_len().is_none() => str::from_utf8(&head[..error.valid_up_to()]).ok()?,
         Err(_) => return None,
     };
@@ -95,8 +95,9 @@ fn foreign_at_head<S: ReadAt + ?Sized>(source: &S, head: &mut Vec<u8>) -> Result
 
 /// The format of a file that certainly holds something other than records. `None` for records, even damaged ones.
 ///
-/// Reads up to four records of at most 1 MiB each, and longer ones if the length of the first may be the header of a
-/// value. Reads all bytes only if one of these is damaged and there are no more than 64 MiB.
+/// Reads up to four records of at most 1 MiB each. If the first length prefix may also be the header of a
+/// value, and the file has at most 64 MiB, it reads longer records as well, and all bytes if one of the
+/// records is damaged.
 ///
 /// # Errors
 /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory); errors of the file.
@@ -119,8 +120,9 @@ pub fn foreign<S: ReadAt + ?Sized>(source: &S, limits: &Limits) -> Result<Option
     }
     read_block(source, 0, size as usize, &mut bytes)?;
     let whole = Outline::of(&bytes, 1);
-    // An Array of 11 elements starts like a record that holds a Transform2D, and a String of 25 letters like one
-    // that holds a Callable. Numbers can be any bytes: with a record before them, damage is likelier.
+    // An Array of 11 elements starts like a record that holds a Transform2D, and a String of 25 letters like
+    // one that holds a Callable. Numbers can consist of any bytes, so a whole record at the start makes
+    // damaged records likelier than one value.
     let has_numbers = whole
         .nodes()
         .first()
@@ -132,8 +134,8 @@ pub fn foreign<S: ReadAt + ?Sized>(source: &S, limits: &Limits) -> Result<Option
     godot3(source, &mut bytes)
 }
 
-/// The number of records at the start of the file that hold a value which an encoder would write. At most
-/// [`TESTED`], which also stands for a file of fewer that are all like that.
+/// The number of records at the start of the file whose value an encoder would write, at most [`TESTED`].
+/// Also returns [`TESTED`] if the file has fewer records and an encoder would write all of them.
 fn count_whole<S: ReadAt + ?Sized>(source: &S, size: u64, bytes: &mut Vec<u8>) -> Result<usize> {
     let mut at = 0;
     for count in 0..TESTED {
@@ -165,8 +167,9 @@ fn is_one_value(bytes: &[u8]) -> bool {
     outline.error().is_none() && outline.end() >= bytes.len()
 }
 
-/// Whether bytes that are a value of Godot 3 and not of Godot 4 are more likely that than a damaged value of Godot 4:
-/// containers with something in them. Alone in a file, other types that Godot 4 has under other ids as well.
+/// Whether `bytes`, which are a value of Godot 3 and not of Godot 4, are more likely this value than a
+/// damaged value of Godot 4. This holds for containers that are not empty. If the value is alone in its file,
+/// it also holds for other types whose id differs in Godot 4.
 pub fn shows_godot3(bytes: &[u8], is_alone: bool) -> bool {
     let mut cursor = Cursor::new(bytes, 0);
     match cursor.u32().map(|header| header as u8) {
@@ -177,7 +180,8 @@ pub fn shows_godot3(bytes: &[u8], is_alone: bool) -> bool {
     }
 }
 
-/// [`Foreign::Godot3`] if one of the first records is certainly a value of Godot 3, and all records before it are values of both.
+/// [`Foreign::Godot3`] if one of the first records is certainly a value of Godot 3, and all records before it
+/// are values of both formats.
 fn godot3<S: ReadAt + ?Sized>(source: &S, bytes: &mut Vec<u8>) -> Result<Option<Foreign>> {
     let limits = Limits { allow_objects: true, ..Limits::for_save_files() };
     let size = source.size().map_err(Error::other)?;

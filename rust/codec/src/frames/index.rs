@@ -9,7 +9,7 @@ use super::{record_length, size};
 use crate::error::{Error, ErrorKind, Result, Step};
 use crate::format::FRAME_BYTES;
 
-/// Records within this many bytes share a mark; their lengths are read again.
+/// The minimum distance between two marks, in bytes. The lengths of records between marks are read again.
 const STRIDE: u64 = 4 << 10;
 /// Read sizes: when scanning many short records, when searching for one of them, and when records are long.
 const BLOCK: usize = 64 << 10;
@@ -21,12 +21,12 @@ pub trait ReadAt {
     /// The number of bytes now.
     ///
     /// # Errors
-    /// Those of the file.
+    /// The errors of the file.
     fn size(&self) -> io::Result<u64>;
     /// Reads from `at` on and returns the number of bytes read. Fills `into` unless the data ends first.
     ///
     /// # Errors
-    /// Those of the file.
+    /// The errors of the file.
     fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<usize>;
 }
 
@@ -64,10 +64,10 @@ impl ReadAt for Mutex<File> {
     }
 }
 
-/// The positions of a batch's records, as far as it has been walked. Any thread may use it.
+/// The positions of a batch's records, as far as the batch has been walked. Any thread may use the index.
 ///
-/// It finds records that are appended later, and walks a file again that has become shorter. Bytes that have
-/// been walked must not change. It takes 16 bytes per 4 KiB walked.
+/// The index finds records that are appended later, and walks the file again if the file has become shorter.
+/// Bytes that have been walked must not change. The index takes 16 bytes per 4 KiB walked.
 ///
 /// ```
 /// use variant_codec::frames::{Index, append};
@@ -96,7 +96,7 @@ struct Marks {
 }
 
 impl Index {
-    /// An index of a file that others append to. It ignores a truncated last record, as if not yet written.
+    /// An index of a file that others append to. It treats a truncated last record as not yet written.
     pub fn ignoring_torn() -> Self {
         Self { ignores_torn: true, ..Self::default() }
     }
@@ -104,7 +104,8 @@ impl Index {
     /// The byte range of the record at `index`, without its length prefix; `None` beyond the last record.
     ///
     /// # Errors
-    /// Fails if the end cuts off a record (unless [`Index::ignoring_torn`]), a record is empty, or reading fails.
+    /// Fails if the last record is truncated (unless [`Index::ignoring_torn`]), a record is empty, or reading
+    /// fails.
     pub fn find<S: ReadAt + ?Sized>(&self, source: &S, index: u64) -> Result<Option<Range<u64>>> {
         let mut marks = self.marks(source)?;
         let is_passed = index < marks.next.0;
@@ -219,7 +220,8 @@ impl<S: ReadAt + ?Sized> Walk<'_, S> {
         if let Some(frame) = in_block(self) {
             return Ok(Some(frame));
         }
-        // Far from the last block, records are long, so their length prefixes lie far apart.
+        // If the next record is far from the last block, records are long, and a block would hold only one
+        // length prefix.
         let is_near = self.block_at.is_some_and(|last| self.at - last <= 2 * BLOCK as u64);
         self.block.resize(if is_near { self.short_block } else { LONG_BLOCK }, 0);
         let count = self.source.read_at(self.at, &mut self.block).map_err(Error::other)?;

@@ -31,8 +31,9 @@ use crate::format;
 use crate::limits::Limits;
 use crate::wire;
 
-/// The byte ranges of a batch's records, and the error after the last good one. Stops after [`Limits::max_elements`]
-/// records. Refuses more than [`Limits::max_bytes`] bytes, unless that is the most that one value may take.
+/// The byte ranges of a batch's records, and the error after the last valid record. Stops after
+/// [`Limits::max_elements`] records. Refuses more than [`Limits::max_bytes`] bytes, unless this limit is the
+/// maximum size of a value.
 pub fn records(bytes: &[u8], limits: &Limits) -> (Vec<Range<usize>>, Option<Error>) {
     let mut records = Vec::new();
     if limits.max_bytes < format::MAX_BYTES && bytes.len() > limits.max_bytes {
@@ -61,8 +62,9 @@ pub fn records(bytes: &[u8], limits: &Limits) -> (Vec<Range<usize>>, Option<Erro
     (records, None)
 }
 
-/// The length of the record after this prefix, if the batch has `left` bytes from the prefix on. Fails if the end
-/// cuts off the record, or if it is empty. No value is empty, but a file may end in zeros after a power failure.
+/// The length of the record after this prefix. `left` is the number of bytes from the prefix to the end of
+/// the batch. Fails if the record is truncated or empty. No value is empty, but a file may end in zeros after
+/// a power failure.
 fn record_length(frame: Option<&[u8; FRAME_BYTES]>, left: u64) -> std::result::Result<u64, ErrorKind> {
     let behind = left.saturating_sub(FRAME_BYTES as u64);
     let (needed, left) = match frame.map(|frame| u64::from(wire::record_length(*frame))) {
@@ -95,11 +97,11 @@ pub fn try_append(batch: &mut Vec<u8>, value: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// The offset of the first record that is empty or that the end of a file of `length` bytes cuts off, as in
-/// [`records`]. `None` if all are whole. The file must be at its start.
+/// The offset of the first empty or truncated record in a file of `length` bytes, as in [`records`]. `None`
+/// if all records are whole. The file's position must be its start.
 ///
 /// # Errors
-/// Those of the file.
+/// The errors of the file.
 pub fn find_torn(file: &mut (impl Read + Seek), length: u64) -> io::Result<Option<u64>> {
     let mut at = 0;
     while at < length {

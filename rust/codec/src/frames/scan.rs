@@ -13,12 +13,12 @@ use crate::wire;
 /// Read size; a longer record is read whole.
 const BLOCK: usize = 1 << 20;
 
-/// Calls `each` with the index, file offset and bytes of each of these records. Holds at most 1 MiB, or one
-/// record if it is longer. `index` finds the first one.
+/// Calls `each` with the index, file offset and bytes of each record in the range `records`. Holds at most 1
+/// MiB of the file, or one longer record. `index` finds the first record.
 ///
 /// # Errors
-/// Fails if the end cuts off a record, unless the index is [`Index::ignoring_torn`]. Also fails if a record
-/// is empty or exceeds the limits, if the file cannot be read, or if `each` fails.
+/// Fails if the last record is truncated, unless the index is [`Index::ignoring_torn`]. Also fails if a
+/// record is empty or exceeds the limits, if the file cannot be read, or if `each` fails.
 pub fn scan<S: ReadAt + ?Sized>(
     source: &S,
     index: &Index,

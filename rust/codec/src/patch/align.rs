@@ -31,7 +31,7 @@ pub(super) fn pieces(old: &Items<'_>, new: &Items<'_>) -> Result<Vec<Piece>> {
             }
             continue;
         }
-        // Items with the same similarity key are paired, even if the rest of them has changed.
+        // Items with the same similarity key are paired, even if other bytes in them have changed.
         let alike = hunks(old.similarity_keys(gone.clone()), new.similarity_keys(come.clone()))?;
         let (mut old_index, mut new_index) = (gone.start, come.start);
         let end = Hunk { old: gone.len()..gone.len(), new: come.len()..come.len() };
@@ -49,7 +49,7 @@ pub(super) fn pieces(old: &Items<'_>, new: &Items<'_>) -> Result<Vec<Piece>> {
     Ok(pieces)
 }
 
-/// Returns the ranges where the lists differ. A common prefix and suffix cost only the comparison.
+/// Returns the ranges where the lists differ. A common prefix and suffix are only compared.
 pub(super) fn changed_ranges(old: &Items<'_>, new: &Items<'_>) -> Result<Vec<Hunk>> {
     let (mut old_range, mut new_range) = (0..old.len(), 0..new.len());
     let is_same = |(a, b): &(&[u8], &[u8])| a == b;
@@ -105,7 +105,8 @@ impl<'a> Items<'a> {
         range.map(|index| self.bytes(index..index + 1))
     }
 
-    /// The bytes that identify a changed element: the first entry of a Dictionary or element of an Array.
+    /// For each element, the bytes that identify it after a change: the first entry of a Dictionary, or the
+    /// first element of an Array.
     fn similarity_keys(&self, range: Range<usize>) -> impl ExactSizeIterator<Item = &'a [u8]> {
         range.map(|index| {
             self.view(index).ok().and_then(|element| similarity_key(&element)).unwrap_or_default()
@@ -124,7 +125,8 @@ fn similarity_key<'a>(element: &View<'a>) -> Option<&'a [u8]> {
     }
 }
 
-/// Returns the differences between two lists, in order. Not always the fewest: the search is bounded.
+/// Returns the differences between two lists, in order. They are not always the fewest, because the search is
+/// bounded.
 fn hunks<'e>(
     old: impl ExactSizeIterator<Item = &'e [u8]>,
     new: impl ExactSizeIterator<Item = &'e [u8]>,

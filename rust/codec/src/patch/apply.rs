@@ -27,9 +27,9 @@ use crate::view::View;
 /// ```
 ///
 /// # Errors
-/// Fails as [`Value::decode`](crate::Value::decode) does for the old value and the patch. [`ErrorKind::Patch`] if
-/// the patch is malformed, with the offset, or does not fit the old value, with the path. A limit that the new
-/// value exceeds, with the path.
+/// Fails as [`Value::decode`](crate::Value::decode) does for the old value and the patch. Fails with
+/// [`ErrorKind::Patch`] and the offset if the patch is malformed, or with [`ErrorKind::Patch`] and the path
+/// if it does not fit the old value. Fails with the path if the new value exceeds a limit.
 pub fn apply(old: &[u8], patch: &[u8], limits: &Limits) -> Result<Vec<u8>> {
     let old_ends = checked(old, limits)?;
     if patch.len() > limits.max_bytes {
@@ -42,7 +42,7 @@ pub fn apply(old: &[u8], patch: &[u8], limits: &Limits) -> Result<Vec<u8>> {
         max_elements: limits.max_elements.saturating_mul(MORE).saturating_add(MORE),
         max_dictionary_entries: limits.max_dictionary_entries.max(2),
         max_memory: limits.max_memory.saturating_mul(MORE),
-        // Only the result builds keys in an engine, and its limits are checked.
+        // An engine builds keys only from the result, which is checked against the caller's limits.
         refuse_colliding_keys: false,
         allow_objects: true,
         allowed_types: ALL_TYPES,
@@ -81,9 +81,10 @@ fn change_of<'a>(patch: &View<'a>) -> Result<Option<View<'a>>> {
     if matches!(version, Some(Ok(VERSION))) { Ok(change) } else { Err(malformed(patch, EXPECTED)) }
 }
 
-/// The maximum number of levels in a patch around a value of the result.
+/// The maximum number of levels in a patch that enclose a value of the result.
 const MAX_LEVELS: u32 = 4 * (MAX_CHANGES + 1);
-/// The factor by which a patch may hold more values than its result: each changed element takes a few.
+/// The maximum ratio of the values in a patch to the values in its result: each changed element takes a few
+/// values.
 const MORE: u64 = 16;
 
 /// The error for invalid bytes of the result. It has no offset, because the caller never sees these bytes.
@@ -98,7 +99,7 @@ fn bad_result(error: Error) -> Error {
     error.with_kind(ErrorKind::Patch(message.into()))
 }
 
-/// Whether the value may be valid but exceeds the limits or the free memory.
+/// Whether the error is about a value that may be valid, but exceeds the limits or the free memory.
 fn is_limit(kind: &ErrorKind) -> bool {
     use ErrorKind as K;
     matches!(
@@ -204,7 +205,7 @@ fn apply_to_dictionary(
     if changes.ty() != VariantType::Dictionary {
         return Err(malformed(changes, "expected a Dictionary of changes by key"));
     }
-    // The change of each key; `None` if it is removed.
+    // The change of each key; `None` if the key is removed.
     let mut wanted: HashMap<&[u8], Option<View<'_>>> = HashMap::new();
     let expected = changes.count()? + removed.map_or(Ok(0), View::count)?;
     wanted.try_reserve(expected).map_err(|_| ErrorKind::OutOfMemory(expected.saturating_mul(128)))?;

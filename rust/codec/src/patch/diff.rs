@@ -15,14 +15,16 @@ use crate::format::{Shape, VariantType};
 use crate::limits::Limits;
 use crate::view::View;
 
-/// Containers of at most this many bytes are replaced as a whole. A change would take as many.
+/// Maximum size in bytes of a value that is always replaced as a whole: a change would take as many bytes.
 const SMALL: usize = 64;
-/// A change may take this many bytes more than the new value. Above that, the value is replaced.
+/// Maximum number of bytes that a change may take beyond the size of the new value. Otherwise, the value is
+/// replaced.
 const LONGER: usize = 256;
-/// Changed ranges of a packed array are merged if at most this many unchanged bytes lie between them.
+/// Maximum number of unchanged bytes between two changed ranges of a packed array that are merged.
 const GAP: usize = 48;
 
-/// Returns the patch that turns the encoded value `old` into `new`. [`apply`](super::apply) reproduces it exactly.
+/// Returns the patch that turns the encoded value `old` into `new`. [`apply`](super::apply) reproduces `new`
+/// exactly.
 ///
 /// ```
 /// use variant_codec::{Limits, Value, patch};
@@ -34,7 +36,8 @@ const GAP: usize = 48;
 /// ```
 ///
 /// # Errors
-/// Fails as [`Value::decode`](crate::Value::decode) does for either value, and always on non-canonical encodings.
+/// Fails as [`Value::decode`](crate::Value::decode) does for either value, and on non-canonical encodings
+/// even if the limits allow them.
 pub fn diff(old: &[u8], new: &[u8], limits: &Limits) -> Result<Vec<u8>> {
     let (old_ends, new_ends) = (checked(old, limits)?, checked(new, limits)?);
     let old = View::within(old, limits)?.knowing(&old_ends);
@@ -71,7 +74,7 @@ enum Change {
     Set,
     /// Like `Set`, with the new value encoded in a PackedByteArray.
     Bytes,
-    /// The encoded change of its contents.
+    /// The encoded change of the value's contents.
     Inside(Vec<u8>),
 }
 
@@ -127,7 +130,8 @@ fn dictionary(old: &View<'_>, new: &View<'_>, level: u32) -> Result<Change> {
         let (key, value) = entry?;
         let key = key.bytes()?;
         if entries.insert(key, (value, false)).is_some() {
-            // Keys with a NaN inside are distinct even if their bytes are equal. No change could tell them apart.
+            // Keys with a NaN inside are distinct even if their bytes are equal. A change cannot distinguish
+            // them.
             return Ok(Change::Set);
         }
         kept_keys.push(key);
@@ -138,7 +142,7 @@ fn dictionary(old: &View<'_>, new: &View<'_>, level: u32) -> Result<Change> {
     writer.text(DICTIONARY)?;
     let change_count = writer.container(VariantType::Dictionary)?;
     let (mut changes, mut shared) = (0, 0);
-    // Written last, so that nothing is written if no entry is shared.
+    // Replaced values are written last, so that none is written if no entry is shared.
     let mut replaced = Vec::new();
     let mut added = Vec::new();
     let mut added_keys = HashSet::new();

@@ -14,16 +14,16 @@ use crate::view::View;
 pub struct Difference<'a> {
     /// The steps from the root to the difference.
     pub path: Vec<PathStep<'a>>,
-    /// The old value; `None` if it was added.
+    /// The old value; `None` if the value was added.
     pub old: Option<View<'a>>,
-    /// The new value; `None` if it was removed.
+    /// The new value; `None` if the value was removed.
     pub new: Option<View<'a>>,
 }
 
 /// One step of [`Difference::path`].
 #[derive(Clone, Copy, Debug)]
 pub enum PathStep<'a> {
-    /// An element, by its index in the old value, or in the new one if it was added.
+    /// An element, by its index in the old value, or in the new value if the element was added.
     Index(usize),
     /// The value at this key, or the property of this name.
     Key(View<'a>),
@@ -34,7 +34,8 @@ pub enum PathStep<'a> {
 /// Recognises added and removed Array elements, within a bounded search. Ignores the order of keys.
 ///
 /// # Errors
-/// Fails as [`Value::decode`](crate::Value::decode) does for either, or if the differences exceed the memory limit.
+/// Fails as [`Value::decode`](crate::Value::decode) does for either value, or if the differences exceed the
+/// memory limit.
 pub fn differences<'a>(
     old: &'a [u8],
     new: &'a [u8],
@@ -59,7 +60,7 @@ pub fn differences<'a>(
 struct Search<'a, 'e> {
     bytes: [&'a [u8]; 2],
     limits: &'a Limits,
-    /// Each step, and [`OLD`] or [`NEW`] for the value that it belongs to.
+    /// The steps to the compared values, each with [`OLD`] or [`NEW`] for the value that the step belongs to.
     path: Vec<(PathStep<'e>, usize)>,
     found: Vec<Difference<'a>>,
     most: usize,
@@ -88,7 +89,7 @@ impl<'a: 'e, 'e> Search<'a, 'e> {
         push(&mut self.found, Difference { path, old, new })
     }
 
-    /// Detaches a view from the known ends, which it outlives.
+    /// Detaches a view from the known ends, which the view outlives.
     fn found_in(&self, view: View<'e>, side: usize) -> View<'a> {
         view.detached(self.bytes[side], self.limits)
     }

@@ -9,7 +9,7 @@ use crate::limits::Limits;
 pub const VERSION_KEY: &str = "patch";
 pub const VERSION: i64 = 1;
 pub const CHANGE_KEY: &str = "change";
-/// The kind of a change, its first element.
+/// The kinds of changes. The first element of a change is its kind.
 pub const SET: &str = "set";
 pub const BYTES: &str = "bytes";
 pub const DICTIONARY: &str = "dictionary";

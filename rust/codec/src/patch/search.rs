@@ -1,19 +1,20 @@
 //! Finds the differences between two lists of numbers.
 //!
-//! Numbers that occur once in each list are anchors ("patience"). The longest chain of anchors in the same order
-//! stays, and the ranges between are searched in turn. Without anchors, Myers' greedy search looks for the fewest
-//! changes. Both spend one budget of steps. Once the budget is used up, the remaining ranges are replaced
-//! whole, so the time is linear.
+//! Numbers that occur once in each list are anchors, as in a patience diff. The longest chain of anchors with
+//! the same order in both lists is kept, and the ranges between the anchors are searched in turn. Without
+//! anchors, Myers' greedy search looks for the fewest changes. Both searches share one budget of steps. Once
+//! the budget is used up, the remaining ranges are replaced as a whole, so the time is linear.
 
 use std::ops::Range;
 
 use super::form::{push, with_capacity};
 use crate::error::Result;
 
-/// The budget of steps: for each element of both lists, and on top.
+/// The budget of steps: a number per element of both lists, and a constant that is added.
 const STEPS: usize = 16;
 const FREE_STEPS: usize = 1 << 10;
-/// The maximum number of changes searched for in one range, because memory grows with its square.
+/// The maximum number of changes searched for in one range, because memory grows with the square of this
+/// number.
 const MAX_CHANGES: usize = 512;
 
 /// A difference between two lists: a range of the old list, and the range of the new list that replaces it.
@@ -36,7 +37,7 @@ pub(super) fn hunks(old: &[u32], new: &[u32], names: usize) -> Result<Vec<Hunk>>
             search.add(gone, come)?;
         } else if let Some(anchors) = search.anchors(gone.clone(), come.clone())? {
             let (mut old_end, mut new_end) = (gone.end, come.end);
-            // Pushed last to first, so that the first range is on top of the stack.
+            // The ranges are pushed last to first, so that the first range is on top of the stack.
             for (old, new) in anchors.into_iter().rev() {
                 push(&mut open, (old + 1..old_end, new + 1..new_end))?;
                 (old_end, new_end) = (old, new);
@@ -73,7 +74,7 @@ impl Occurrences {
 struct Search<'a> {
     old: &'a [u32],
     new: &'a [u32],
-    /// Indexed by number. All are `Never` between two searches.
+    /// The occurrences of each number, indexed by the number. All are `Never` between two searches.
     seen: Vec<Seen>,
     /// Steps left.
     steps: usize,
@@ -139,7 +140,7 @@ impl Search<'_> {
     fn fewest_changes(&mut self, gone: Range<usize>, come: Range<usize>) -> Result<bool> {
         let (old, new) = (&self.old[gone.clone()], &self.new[come.clone()]);
         let (old_len, new_len) = (old.len() as i64, new.len() as i64);
-        // For each number of changes and each diagonal: the length of the old list that is matched.
+        // For each number of changes and each diagonal: the length of the matched prefix of the old list.
         let mut rounds: Vec<Vec<i64>> = Vec::new();
         let most = self.steps.min((old.len() + new.len()) * STEPS / 2 + FREE_STEPS);
         let mut steps = 0;
@@ -190,10 +191,10 @@ impl Search<'_> {
     }
 }
 
-/// A diagonal that has not been reached.
+/// The matched length on a diagonal that has not been reached.
 const NOWHERE: i64 = i64::MIN;
 
-/// The length of the old list that is matched on this diagonal after a round.
+/// The length of the prefix of the old list that is matched on this diagonal after a round.
 fn matched(round: Option<&Vec<i64>>, diagonal: i64) -> i64 {
     let Some(round) = round else { return NOWHERE };
     let index = diagonal + round.len() as i64 - 1;
@@ -204,7 +205,7 @@ fn matched(round: Option<&Vec<i64>>, diagonal: i64) -> i64 {
         .map_or(NOWHERE, |at| *at)
 }
 
-/// The length that one more change matches on this diagonal, and whether it is an insertion.
+/// The length that one more change matches on this diagonal, and whether the change is an insertion.
 fn step(round: Option<&Vec<i64>>, diagonal: i64, old_len: i64, new_len: i64) -> Option<(i64, bool)> {
     if round.is_none() {
         return Some((0, false));

@@ -35,7 +35,7 @@ impl Writer {
         self.count_later()
     }
 
-    /// Reserves a count, which is [set](Self::set_count) later.
+    /// Reserves the bytes of a count, which is [set](Self::set_count) later.
     pub fn count_later(&mut self) -> Result<CountAt> {
         let at = CountAt(self.out().len());
         self.raw(&[0; 4])?;
@@ -61,12 +61,12 @@ impl Writer {
         self.encoder.int(int as i64)
     }
 
-    /// A PackedByteArray.
+    /// Writes a PackedByteArray.
     pub fn bytes(&mut self, bytes: &[u8]) -> Result<()> {
         self.encoder.packed(VariantType::PackedByteArray, Lanes { precision: Precision::Single, le: bytes })
     }
 
-    /// A PackedInt32Array.
+    /// Writes a PackedInt32Array.
     pub fn ints(&mut self, ints: &[u32]) -> Result<()> {
         let at = self.container(VariantType::PackedInt32Array)?;
         self.set_count(at, ints.len());

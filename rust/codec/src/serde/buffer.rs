@@ -1,6 +1,6 @@
-//! Recovers the types of values from serde's buffer, which holds flattened fields, untagged enums and others. It
-//! keeps sequences of numbers and the width of each, but no vectors. So the widths encode the type: some 32-bit
-//! components of a vector are buffered with 64 bits.
+//! Recovers the types of values from serde's buffer, which holds flattened fields, untagged enums and the
+//! like. The buffer keeps sequences of numbers and the width of each number, but no vectors. So the widths
+//! encode the type: some 32-bit components of a vector are buffered with 64 bits.
 
 use std::any::type_name;
 use std::fmt;
@@ -13,14 +13,15 @@ use crate::format::{Lane, Shape, VariantType};
 use crate::lanes::widen;
 use crate::value::{Dictionary, Value};
 
-/// Whether an error type is that of this crate's serializer and deserializer. serde's wrappers keep it.
+/// Whether `E` is the error type of this crate's serializer and deserializer. serde's wrappers keep this
+/// type.
 pub(super) fn is_own_error<E>() -> bool {
     type_name::<E>() == type_name::<Error>()
 }
 
-/// The components of a value or an element that are buffered with 64 bits, one bit each. Types with the same number
-/// and kind of components have different marks. No type marks all, because Arrays and 64-bit components do. Only
-/// packed arrays of numbers mark none.
+/// The mark of a type: one bit for each component of a value or element that is buffered with 64 bits. Types
+/// with the same number and kind of components have different marks. No mark has all bits set, because Arrays
+/// and 64-bit components look like that. Only the marks of packed arrays of numbers have no bit set.
 pub(super) fn mark(ty: VariantType) -> u32 {
     use VariantType as T;
     match ty {
@@ -51,10 +52,10 @@ fn marked(is_float: bool, count: usize, bits: u32) -> Option<VariantType> {
 /// A value or a part of one in the buffer.
 enum Found {
     Whole(Value),
-    /// A 32-bit component, as is `Float`.
+    /// A 32-bit component, like `Float`.
     Int(i32),
     Float(f32),
-    /// The components of an element of a packed array of this type.
+    /// An element of several components, from a packed array of this type.
     Element(VariantType, Value),
 }
 
@@ -98,8 +99,8 @@ fn sequence(found: Vec<Found>) -> Result<Found, Error> {
     }
 }
 
-/// Reads a value from serde's buffer. Never takes a Dictionary for a form: otherwise, a sender could make objects
-/// and other types that the limits do not allow.
+/// Reads a value from serde's buffer. It never reads a Dictionary as a form: otherwise, a sender could create
+/// objects and other types that the limits do not allow.
 pub(super) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
     match deserializer.deserialize_any(BufferVisitor)? {
         Found::Whole(value) => Ok(value),

@@ -1,4 +1,4 @@
-//! [`Value`] → deserializable types.
+//! Deserializes types from a [`Value`].
 
 use std::fmt::Display;
 
@@ -129,7 +129,8 @@ impl<'de> Deserializer<'de> for Value {
         visitor.visit_unit()
     }
 
-    /// A key of a struct with flattened fields. serde's buffer has no type for keys such as containers and vectors.
+    /// Reads a key of a struct with flattened fields. serde's buffer has no type for keys such as containers
+    /// and vectors.
     fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         match self {
             Self::Nil

@@ -1,4 +1,4 @@
-//! Forms: how values are written in formats that have no type for them.
+//! Forms: the notation for values in formats that have no type for them.
 
 use crate::error::{Error, ErrorKind, Result, Step, quoted};
 use crate::events::{Lanes, Precision, Sink as _};
@@ -7,7 +7,8 @@ use crate::lanes::widen;
 use crate::value::builder::ValueBuilder;
 use crate::value::{Array, Components, Dictionary, NodePath, Object, OwnedElementType, Value};
 
-/// The name of the enum whose variants are the forms. This crate's own formats know values by it.
+/// The name of the enum whose variants are the forms. This crate's own serializer and deserializer recognise
+/// values by this name.
 pub(super) const NAME: &str = concat!("$variant_codec::Value ", env!("CARGO_PKG_VERSION"));
 
 /// The key of 64-bit components.
@@ -84,7 +85,7 @@ fn components(value: &Value) -> Value {
 /// Reads the value of the form with this name.
 ///
 /// # Errors
-/// Fails if the payload is not such a form.
+/// Fails if the payload is not the content of that form.
 pub(super) fn named(name: &str, payload: Value) -> Result<Value> {
     match form_named(name) {
         Some(ty) => read(ty, payload),
@@ -92,11 +93,11 @@ pub(super) fn named(name: &str, payload: Value) -> Result<Value> {
     }
 }
 
-/// Reads the value of the form with this name that a program writes. Nil is a missing value. A value of the type
-/// itself is accepted, and so are components as the fields of a struct, in order.
+/// Reads the value of the form with this name from a program's field. Nil is a missing value. The function
+/// also accepts a value of the type itself, and components as the fields of a struct, in order.
 ///
 /// # Errors
-/// Fails if the payload is not such a form.
+/// Fails if the payload is not the content of that form.
 pub(super) fn of_field(name: &str, payload: Value) -> Result<Value> {
     match form_named(name) {
         Some(ty) if payload.is_nil() && !matches!(ty, VariantType::Callable | VariantType::Object) => {
@@ -113,7 +114,7 @@ pub(super) fn of_field(name: &str, payload: Value) -> Result<Value> {
 /// other maps to the field's Rust type, which knows their keys.
 ///
 /// # Errors
-/// Fails if the value is neither.
+/// Fails if the value is neither a form nor the content of one.
 pub(super) fn of_plain(ty: VariantType, value: Value) -> Result<Value> {
     match value {
         Value::Nil | Value::Dictionary(_) => Ok(value),
@@ -214,7 +215,7 @@ fn element_form(element: OwnedElementType) -> Value {
 /// Reads a value of type `ty` from the content of its form.
 ///
 /// # Errors
-/// Fails if the payload is not such a form.
+/// Fails if the payload is not the content of that form.
 pub(super) fn read(ty: VariantType, payload: Value) -> Result<Value> {
     use VariantType as T;
 
@@ -333,7 +334,7 @@ fn texts(payload: &Value, name: &str) -> Result<Vec<String>> {
     }
 }
 
-/// Also accepts a path as text, as written in scripts.
+/// Reads a NodePath from the content of its form, or from text as in scripts.
 fn node_path(payload: Value) -> Result<NodePath> {
     if let Value::String(path) = &payload {
         return path.parse();

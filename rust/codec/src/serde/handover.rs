@@ -1,5 +1,5 @@
-//! Passes a whole [`Value`] to this crate's own serializer and from its own deserializer, because serde's methods
-//! cannot carry one. Such a value needs no form, and its nesting uses no stack.
+//! Passes a whole [`Value`] to this crate's own serializer and from its own deserializer, because serde's
+//! methods cannot carry a [`Value`]. A value passed in this way needs no form, and its nesting uses no stack.
 
 use std::cell::Cell;
 
@@ -9,7 +9,7 @@ thread_local! {
     static HANDED: Cell<Option<Value>> = const { Cell::new(None) };
 }
 
-/// Offers a value to [`take`] while `call` runs. Returns `None` if nothing took it.
+/// Offers a value to [`take`] while `call` runs. Returns `None` if nothing took the value.
 pub(super) fn hand<R>(value: Value, call: impl FnOnce() -> R) -> Option<R> {
     struct Emptied;
     impl Drop for Emptied {

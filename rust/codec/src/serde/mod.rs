@@ -1,4 +1,5 @@
-//! Converts your types to and from values and bytes with [serde](https://serde.rs). Needs the feature `serde`.
+//! Converts your types to and from values and bytes with [serde](https://serde.rs). This module needs the
+//! feature `serde`.
 //!
 //! ```
 //! use serde::{Deserialize, Serialize};
@@ -44,27 +45,29 @@
 //! | unit variants | String | StringName |
 //! | other variants | Dictionary: the name of the variant → its content | |
 //!
-//! To write other Godot types, use `#[serde(with = "…")]` with a module from here, such as [`vector2`].
+//! To write other Godot types, use `#[serde(with = "…")]` with a submodule of this module, such as
+//! [`vector2`].
 //!
-//! Types with two forms, such as IP addresses, use the readable one, because scripts read the values.
+//! Types with two serde forms, such as IP addresses, use the human-readable form, because scripts read the
+//! values.
 //!
 //! A struct treats keys that are not text as unknown fields. `Some(None)` and `Some(())` are written as Nil, and
 //! read as `None`. Two keys that the engine considers equal are an error. Examples: a field and the same name in a
 //! flattened map; `Vector2(0, 1)` and `Vector2(-0.0, 1)`.
 //!
-//! # Flattened fields, untagged, internally and adjacently tagged enums
+//! # Flattened fields; untagged, internally tagged and adjacently tagged enums
 //!
 //! serde buffers the data for `#[serde(flatten)]`, `#[serde(untagged)]` and `#[serde(tag = "…")]`, and for
 //! `#[serde(tag = "…", content = "…")]` if the content comes first. The buffer does not know Godot's types:
 //!
-//! | written | read as a [`Value`] | read by a module from here |
+//! | written | read as a [`Value`] | read by a submodule |
 //! |---|---|---|
 //! | Nil, bool, int, float, String, PackedByteArray | the same type | the same type |
 //! | values with 32-bit components, PackedInt32Array, PackedFloat32Array | the same type | the same type |
 //! | an empty packed array other than PackedByteArray | Array | empty, by the module of any packed array |
 //! | values with 64-bit components | Array | an error |
 //! | PackedInt64Array, PackedFloat64Array, PackedStringArray | Array | the same type; also from an Array of such elements |
-//! | StringName, NodePath | String | the same type; also from the others |
+//! | StringName, NodePath | String | the same type; also from the other text types |
 //! | RID, Object by id | int | |
 //! | Callable, null object | Nil | |
 //! | Signal, Object with properties | Dictionary | |
@@ -74,11 +77,12 @@
 //! an error too: use [`byte_array`]. Dictionaries stay Dictionaries, even if they look like the forms below. When
 //! serde buffers another format, such as JSON, forms are recognised.
 //!
-//! A flattened [`Value`], or one that is the whole content of a variant of an internally tagged enum, must be an untyped
-//! Dictionary or Nil. Nil adds nothing, and is read back as an empty Dictionary. Other values are errors.
+//! A [`Value`] that is flattened, or is the whole content of a variant of an internally tagged enum, must be
+//! an untyped Dictionary or Nil. Nil adds nothing, and is read back as an empty Dictionary. Other values are
+//! errors.
 //!
-//! Beside flattened fields, a key other than Nil, bool, int, float or text is skipped. It is an error if a
-//! flattened map would take it. An internally tagged enum accepts only text as keys.
+//! In a struct with flattened fields, a key other than Nil, bool, int, float or text is skipped. The key is
+//! an error if a flattened map would take it. An internally tagged enum accepts only text as keys.
 //!
 //! [`Limits::max_memory`] does not count the buffer's memory, and nested untagged enums keep one copy per level.
 //! For example, 720 KB of ints nested 30 Arrays deep take 80 MB as an untagged enum of ints and sequences of
@@ -106,9 +110,9 @@
 //!
 //! # Values in other formats
 //!
-//! [`Value`] implements both traits for self-describing formats such as JSON. Nil, bool, int, float, String,
-//! untyped Arrays, and untyped Dictionaries with String keys look as expected. Others are variants named after
-//! their type:
+//! [`Value`] implements `Serialize` and `Deserialize` for self-describing formats such as JSON. Nil, bool,
+//! int, float, String, untyped Arrays, and untyped Dictionaries with String keys look as expected. Other
+//! values are variants named after their type:
 //!
 //! | type | form |
 //! |---|---|
@@ -124,8 +128,9 @@
 //! | other Dictionaries | `{"Dictionary": {"key": null, "value": null, "entries": [[1, "one"]]}}` |
 //! | packed arrays | `{"PackedInt32Array": [1, 2]}`, `{"PackedVector2Array": [[1.0, 2.0]]}` |
 //!
-//! Fields with a module from here have the same forms. They also accept the bare content of a form, such as
-//! `[1.0, 2.0]` or `{"x": 1.0, "y": 2.0}`. `null` stands for a missing value, but not for a component.
+//! Fields with a submodule of this module have the same forms. They also accept the bare content of a form,
+//! such as `[1.0, 2.0]` or `{"x": 1.0, "y": 2.0}`. `null` is accepted as a missing value; a component must
+//! not be `null`.
 //!
 //! To read floats exactly as they were written, `serde_json` needs its feature `float_roundtrip`.
 //!
@@ -158,7 +163,7 @@ use crate::value::Value;
 
 pub use with::*;
 
-/// Decodes the single value in `bytes`, strictly, into a type.
+/// Decodes the single value in `bytes`, strictly, into a Rust type.
 ///
 /// # Errors
 /// Fails as [`Value::decode`] does, or with the path if the value does not fit the type.
@@ -182,7 +187,7 @@ pub fn to_bytes<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Converts a value to a type.
+/// Converts a [`Value`] to a Rust type.
 ///
 /// # Errors
 /// Fails with the path if the value does not fit the type.

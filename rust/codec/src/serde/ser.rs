@@ -1,4 +1,4 @@
-//! Serializable types → [`Value`].
+//! Serializes types into a [`Value`].
 
 use std::fmt::Display;
 use std::hash::RandomState;
@@ -17,14 +17,14 @@ impl ser::Error for Error {
     }
 }
 
-/// Serializes into values at a level of nesting.
+/// A serializer of values at one level of nesting.
 #[derive(Clone, Copy, Default)]
 pub(super) struct ValueSerializer {
     depth: u32,
 }
 
 impl ValueSerializer {
-    /// The serializer for the content of this container.
+    /// The serializer for the content of a container at this level.
     fn inside(self) -> Self {
         Self { depth: self.depth + 1 }
     }
@@ -53,7 +53,7 @@ const MOST_AT_ONCE: usize = 1 << 10;
 pub(super) struct Items {
     values: Vec<Value>,
     inside: ValueSerializer,
-    /// The variant that holds it.
+    /// The enum variant that holds the Array.
     variant: Option<&'static str>,
 }
 

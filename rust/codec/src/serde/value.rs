@@ -20,8 +20,8 @@ pub(super) fn is_own_serializer<S>() -> bool {
     type_name::<S>() == type_name::<ValueSerializer>()
 }
 
-/// The content of a form, for other formats only. In this crate's own values, it would be a Dictionary that no one
-/// reads.
+/// The content of a form, for other formats only. This crate's own serializer would write it as a Dictionary
+/// that no reader recognises as a form.
 struct Content(VariantType, Value);
 
 impl Serialize for Content {
@@ -183,7 +183,7 @@ impl<'de> Visitor<'de> for ValueVisitor<'_> {
         Ok(array.into())
     }
 
-    /// A map with one entry is a form if its key names one.
+    /// A map with one entry is a form if the key is the name of a form.
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut dictionary = Dictionary::new();
         while let Some(entry) = entries.next_entry_seed(self, self)? {

@@ -42,7 +42,7 @@ fn read<'de, T: DeserializeOwned, D: Deserializer<'de>>(
 macro_rules! with_modules {
     ($($module:ident $ty:ident $what:literal $rust:literal;)*) => {
         $(
-            #[doc = concat!("For fields that are a ", $what, " in Godot, for example `", $rust, "`.")]
+            #[doc = concat!("Converts a field, such as `", $rust, "`, to and from ", $what, ".")]
             pub mod $module {
                 use serde::de::DeserializeOwned;
                 use serde::{Deserializer, Serialize, Serializer};

@@ -1,4 +1,4 @@
-//! Events → [`Value`].
+//! [`ValueBuilder`]: builds a [`Value`] from events.
 
 use std::hash::{BuildHasher as _, RandomState};
 
@@ -21,7 +21,7 @@ pub struct ValueBuilder {
     unchecked: usize,
 }
 
-/// The number of keys around the next value, and the hash of the last value completed in them.
+/// The number of keys that enclose the next value, and the hash of the last value completed inside a key.
 #[derive(Debug, Default)]
 struct Keys {
     hasher: RandomState,
@@ -32,7 +32,7 @@ struct Keys {
 /// Check for free memory each time this many bytes have been charged.
 const AT_ONCE: usize = 4 << 20;
 
-/// A container being built. Inside a key, `hash` covers its contents so far.
+/// A container being built. If the container is inside a key, `hash` covers the contents so far.
 #[derive(Debug)]
 pub struct Frame<T> {
     built: T,
@@ -68,7 +68,7 @@ impl ValueBuilder {
         Ok(())
     }
 
-    /// Completes a container of `count` parts, whose hash is `contents`.
+    /// Completes a container of `count` parts; `contents` is the hash of these parts.
     fn set_container(&mut self, value: Value, count: usize, contents: u64) -> Result<()> {
         if let Some(Keys { hasher, level: 1.., hash }) = &mut self.keys {
             *hash = hasher.hash_one((value.ty().id(), count, contents));
@@ -77,7 +77,7 @@ impl ValueBuilder {
         Ok(())
     }
 
-    /// Adds the hash of the last completed value to `contents`, if it is in a key.
+    /// Adds the hash of the last completed value to `contents`, if the value is in a key.
     fn add_hash(&self, contents: &mut u64) {
         if let Some(Keys { hasher, level: 1.., hash }) = &self.keys {
             let hash = if is_nan(&self.current) { unique_hash() } else { *hash };
@@ -95,7 +95,8 @@ impl ValueBuilder {
         Ok(())
     }
 
-    /// A vector for the announced elements. Reserves at most 64, because the announced count is untrusted.
+    /// A vector for the announced elements. Reserves at most 64 elements, because the announced count is
+    /// untrusted.
     fn reserved<T>(&mut self, announced: usize) -> Result<Vec<T>> {
         let count = announced.min(64);
         self.takes(count * size_of::<T>())?;
@@ -141,7 +142,7 @@ fn reals<const N: usize>(lanes: Lanes<'_>) -> Result<Reals<N>> {
     })
 }
 
-/// Groups components into elements of `N`.
+/// Groups components into elements of `N` components each.
 fn elements<T: Clone, const N: usize>(lanes: impl Iterator<Item = T>) -> Vec<[T; N]> {
     lanes.collect::<Vec<_>>().as_chunks().0.to_vec()
 }
@@ -154,7 +155,7 @@ fn packed_reals<const N: usize>(lanes: Lanes<'_>) -> PackedReals<N> {
 }
 
 impl Sink for ValueBuilder {
-    // Boxed, because each nesting level keeps one on the stack.
+    // The frames are boxed, because each nesting level keeps one on the stack.
     type Array = Box<Frame<Array>>;
     type Dictionary = Box<Frame<Dictionary>>;
     type Object = Box<(String, Frame<Vec<(String, Value)>>, String)>;
@@ -314,7 +315,7 @@ impl Sink for ValueBuilder {
     #[inline(never)]
     fn end_entry(&mut self, dictionary: &mut Self::Dictionary) -> Result<()> {
         if let Some(Keys { hasher, level: 1.., hash }) = &self.keys {
-            // A sum does not depend on the order of the entries.
+            // The hashes are added, because a sum does not depend on the order of the entries.
             let hash = if is_nan(&self.current) { unique_hash() } else { *hash };
             let entry = hasher.hash_one((dictionary.hashes.last(), hash));
             dictionary.hash = dictionary.hash.wrapping_add(entry);

@@ -43,7 +43,7 @@ impl Value {
     /// Encodes the value with these options, such as for an engine of another precision.
     ///
     /// # Errors
-    /// Fails as [`Value::encode`] does, and with `strict_text` on text that would not round-trip.
+    /// Fails as [`Value::encode`] does and, with `strict_text`, on text that does not survive a round trip.
     pub fn encode_as(&self, options: EncodeOptions) -> Result<Vec<u8>> {
         let mut encoder = Encoder::new(Vec::new(), options);
         (&*self).write_into(&mut encoder)?;
@@ -61,7 +61,8 @@ impl Value {
         Ok(builder.into_value())
     }
 
-    /// Encodes the value in Godot 3's format. With [`Loss::Accepted`], [`Downgrade`] replaces what it cannot hold.
+    /// Encodes the value in Godot 3's format. With [`Loss::Accepted`], [`Downgrade`] replaces values that the
+    /// format cannot hold.
     ///
     /// # Errors
     /// Fails as [`Value::encode`] does, and on values that Godot 3 cannot hold. The error has the path.

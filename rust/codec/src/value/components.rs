@@ -15,7 +15,7 @@ pub(crate) enum Components<'a> {
 }
 
 impl Value {
-    /// Returns `None` if the value does not consist of numbers of one type.
+    /// The value's components; `None` if the value does not consist of numbers of one type.
     pub(crate) fn components(&self) -> Option<Components<'_>> {
         Some(match self {
             Self::Vector2(reals) => reals.into(),
@@ -79,7 +79,8 @@ impl Components<'_> {
     }
 }
 
-/// Not inlined: otherwise the stack frame of every nesting level would hold the buffer.
+/// Calls `write` with the little-endian bytes of the values. It is not inlined: otherwise the stack frame of
+/// every nesting level would hold the buffer.
 #[inline(never)]
 fn with_le<T: Copy, R, const W: usize>(
     values: &[T],

@@ -10,8 +10,8 @@ use crate::error::{Error, ErrorKind, Result, quoted};
 
 /// A type whose collections become one value: an Array, or a PackedByteArray for `u8`.
 ///
-/// Implemented for types that convert into a [`Value`], so that their `Vec`s, slices and arrays convert too. For a
-/// type of your own, an empty `impl` is enough.
+/// The trait is implemented for types that convert into a [`Value`], so that their `Vec`s, slices and arrays
+/// convert too. For a type of your own, an empty `impl` is enough.
 ///
 /// ```
 /// use variant_codec::Value;
@@ -77,14 +77,14 @@ macro_rules! elements {
 elements!(i8, i16, i32, i64, u16, u32, f32, f64, bool, char, &str, &String, String, Box<str>, Cow<'_, str>);
 elements!(Value, Array, Dictionary, NodePath, Object, ());
 
-/// Nil.
+/// Converts `()` to Nil.
 impl From<()> for Value {
     fn from((): ()) -> Self {
         Self::Nil
     }
 }
 
-/// Nil for `None`.
+/// Converts `None` to Nil.
 impl<T: Into<Value>> From<Option<T>> for Value {
     fn from(value: Option<T>) -> Self {
         value.map_or(Self::Nil, Into::into)
@@ -121,21 +121,21 @@ impl<T: Element + Clone, const N: usize> From<&[T; N]> for Value {
     }
 }
 
-/// An untyped Dictionary. Equal keys are not merged.
+/// Creates an untyped Dictionary. Equal keys are not merged.
 impl From<Vec<(Value, Value)>> for Value {
     fn from(entries: Vec<(Value, Value)>) -> Self {
         Self::Dictionary(Dictionary { entries, ..Dictionary::default() })
     }
 }
 
-/// A Dictionary in arbitrary order.
+/// Creates a Dictionary in arbitrary order.
 impl<K: Into<Value>, V: Into<Value>, S> From<HashMap<K, V, S>> for Value {
     fn from(map: HashMap<K, V, S>) -> Self {
         map.into_iter().collect()
     }
 }
 
-/// A Dictionary in the order of the map.
+/// Creates a Dictionary in the order of the map.
 impl<K: Into<Value>, V: Into<Value>> From<BTreeMap<K, V>> for Value {
     fn from(map: BTreeMap<K, V>) -> Self {
         map.into_iter().collect()
@@ -180,14 +180,14 @@ impl<K: Into<Value>, V: Into<Value>> Extend<(K, V)> for Dictionary {
     }
 }
 
-/// An untyped Array.
+/// Creates an untyped Array.
 impl<T: Into<Value>> FromIterator<T> for Value {
     fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
         Self::Array(values.into_iter().collect())
     }
 }
 
-/// An untyped Dictionary. Equal keys are not merged.
+/// Creates an untyped Dictionary. Equal keys are not merged.
 impl<K: Into<Value>, V: Into<Value>> FromIterator<(K, V)> for Value {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
         Self::Dictionary(entries.into_iter().collect())

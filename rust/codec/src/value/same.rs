@@ -8,7 +8,7 @@ use super::components::Components;
 use super::types::Value;
 use crate::error::{ErrorKind, Oddity, Result};
 
-/// Up to this many keys are compared one by one.
+/// Maximum number of keys that are compared one by one.
 const FEW: usize = 8;
 
 /// Fails if a Dictionary repeats a key. The engine's encoder never writes such a Dictionary, and its decoder would
@@ -44,12 +44,13 @@ pub(crate) fn repeated_key(entries: &[(Value, Value)], hashes: &[u64]) -> Result
     Ok(None)
 }
 
-/// A hash that no other value has, for a NaN inside an Array or Dictionary: it equals nothing, not even itself.
+/// A hash that no other value has, for a NaN inside an Array or Dictionary. There, a NaN equals nothing, not
+/// even itself.
 pub(crate) fn unique_hash() -> u64 {
     RandomState::new().hash_one(())
 }
 
-/// Whether this value, inside an Array or Dictionary, equals nothing.
+/// Whether the value is a NaN, which equals nothing inside an Array or Dictionary.
 pub(crate) fn is_nan(value: &Value) -> bool {
     matches!(value, Value::Float(float) if float.is_nan())
 }
@@ -96,7 +97,7 @@ fn hash(value: &Value, hasher: &RandomState, state: &mut impl Hasher) {
         }
         V::Dictionary(dictionary) => {
             state.write_usize(dictionary.len());
-            // A sum does not depend on the order of the entries.
+            // The hashes are added, because a sum does not depend on the order of the entries.
             let entries = dictionary.iter().map(|(key, value)| {
                 let mut state = hasher.build_hasher();
                 hash_key(key, hasher, &mut state);
@@ -113,7 +114,7 @@ fn hash(value: &Value, hasher: &RandomState, state: &mut impl Hasher) {
     }
 }
 
-/// Hashes both zeros alike, and all NaNs.
+/// Hashes both zeros alike, and all NaNs alike.
 fn hash_reals(reals: impl ExactSizeIterator<Item = f64>, state: &mut impl Hasher) {
     state.write_usize(reals.len());
     for real in reals {
@@ -122,8 +123,8 @@ fn hash_reals(reals: impl ExactSizeIterator<Item = f64>, state: &mut impl Hasher
     }
 }
 
-/// The float components of a value as the engine holds them. It has one precision, and rounds components of the
-/// other.
+/// The float components of a value as the engine holds them. The engine has one precision, and rounds
+/// components of the other one.
 fn reals(value: &Value) -> Option<Box<dyn ExactSizeIterator<Item = f64> + '_>> {
     let is_rounded = value.ty().is_real() && !cfg!(feature = "double");
     match value.components()? {
@@ -136,8 +137,9 @@ fn reals(value: &Value) -> Option<Box<dyn ExactSizeIterator<Item = f64> + '_>> {
     }
 }
 
-/// Whether the engine may treat two values as one key. It compares Dictionaries in any order, but hashes them in
-/// the order of their entries. Two Dictionaries in different orders are one key if their hashes happen to be equal.
+/// Whether the engine may treat two values as one key. The engine compares Dictionaries in any order, but
+/// hashes them in the order of their entries. Two Dictionaries in different orders are one key if their
+/// hashes happen to be equal.
 pub(crate) fn may_be_same_key(a: &Value, b: &Value) -> bool {
     let may_differ_in_order = || a.ty() == b.ty() && has_dictionary(a) && has_dictionary(b);
     is_same_key(a, b)
@@ -214,7 +216,7 @@ mod tests {
         (1..=arrays).flat_map(with_first).collect()
     }
 
-    /// A Dictionary whose keys share a hash takes quadratic time.
+    /// Trees with equal hashes would make a Dictionary of such keys take quadratic time.
     #[test]
     fn trees_have_different_hashes() {
         let hasher = RandomState::new();

@@ -1,4 +1,4 @@
-//! [`Value`] → events.
+//! Writes a [`Value`] as events.
 
 use super::types::{Object, Value};
 use crate::error::{ErrorKind, Result, Step};

@@ -6,18 +6,18 @@ use crate::format::VariantType;
 /// `N` components of the engine's `real_t`, in the width that was read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Reals<const N: usize> {
-    /// 32 bits each.
+    /// Components of 32 bits each.
     Single([f32; N]),
-    /// 64 bits each, from a build with `precision=double`.
+    /// Components of 64 bits each, from a build with `precision=double`.
     Double([f64; N]),
 }
 
 /// Elements of `N` components of the engine's `real_t`, in the width that was read.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PackedReals<const N: usize> {
-    /// 32 bits each.
+    /// Components of 32 bits each.
     Single(Vec<[f32; N]>),
-    /// 64 bits each, from a build with `precision=double`.
+    /// Components of 64 bits each, from a build with `precision=double`.
     Double(Vec<[f64; N]>),
 }
 
@@ -162,33 +162,33 @@ pub enum Value {
     String(String),
     Vector2(Reals<2>),
     Vector2i([i32; 2]),
-    /// Position x, y, size x, y.
+    /// The x and y of the position, then of the size.
     Rect2(Reals<4>),
-    /// Position x, y, size x, y.
+    /// The x and y of the position, then of the size.
     Rect2i([i32; 4]),
     Vector3(Reals<3>),
     Vector3i([i32; 3]),
-    /// Columns: x axis, y axis, origin.
+    /// The columns: x axis, y axis, origin.
     Transform2D(Reals<6>),
     Vector4(Reals<4>),
     Vector4i([i32; 4]),
-    /// Normal x, y, z, then the distance.
+    /// The x, y and z of the normal, then the distance.
     Plane(Reals<4>),
     Quaternion(Reals<4>),
-    /// Position x, y, z, size x, y, z.
+    /// The x, y and z of the position, then of the size.
     Aabb(Reals<6>),
-    /// Rows: the x components of the three axes first.
+    /// The rows. The first row holds the x components of the three axes.
     Basis(Reals<9>),
     /// The basis as in [`Value::Basis`], then the origin.
     Transform3D(Reals<12>),
-    /// Columns.
+    /// The columns.
     Projection(Reals<16>),
     Color([f32; 4]),
     StringName(String),
     NodePath(NodePath),
     Rid(u64),
     Object(Object),
-    /// The format keeps only the type of a Callable.
+    /// A Callable. The format keeps only the type.
     Callable,
     Signal {
         /// The signal's name.

@@ -20,14 +20,14 @@ use crate::wire::Cursor;
 
 static SAVE_FILES: Limits = Limits::for_save_files();
 
-/// A value in encoded bytes, or a part of one.
+/// A view of encoded bytes: of one value, or of a part of it.
 ///
 /// A view borrows the bytes, allocates nothing and is cheap to copy. It skips bytes by their lengths and
-/// counts, and validates only what is asked for: as strictly as [`Value::decode`], with the same errors at
-/// the same offsets. It finds nothing that decoding would not give. A repeated key in a Dictionary is an
-/// error, and so is a value of another type than its container declares.
+/// counts, and validates only the parts that are read: as strictly as [`Value::decode`], with the same errors
+/// at the same offsets. It never finds a value that decoding would not return. A repeated key in a Dictionary
+/// is an error, and so is a value of another type than its container declares.
 ///
-/// Each step walks from the start of its container. [`KnownOffsets`] remembers what has been walked.
+/// Each step walks from the start of its container. [`KnownOffsets`] caches the offsets that have been found.
 ///
 /// ```
 /// use variant_codec::{Value, View};
@@ -67,22 +67,22 @@ impl Spot {
     }
 }
 
-/// From this level on, the ends of large values are cached.
+/// The nesting level from which the ends of large values are cached.
 const DEEP: u32 = 16;
 
-/// Skips an element.
+/// A function that skips an element.
 type Pass<'a, D> = fn(&mut Decoder<'a, D>) -> Result<()>;
 
 /// The form in which a value is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    /// With its header.
+    /// A whole value, with its header.
     Value(VariantType),
-    /// As components in a packed array of this type.
+    /// Components in a packed array of this type.
     Lanes(VariantType, Precision),
-    /// As text in a PackedStringArray.
+    /// Text in a PackedStringArray.
     Text,
-    /// As the name of a property.
+    /// The name of a property.
     Name,
 }
 
@@ -156,7 +156,7 @@ impl<'a, D: Dialect> View<'a, D> {
         Self { known: Some(known), ..self }
     }
 
-    /// This view with the ends that have been found in its bytes.
+    /// This view with the ends of containers that have been found in its bytes.
     pub(crate) fn knowing(self, ends: &'a Ends) -> Self {
         Self { ends: Some(ends), ..self }
     }
@@ -190,7 +190,7 @@ impl<'a, D: Dialect> View<'a, D> {
     /// The type of a header that passes the cheap checks.
     #[inline]
     fn plain_type(&self, at: usize, depth: u32) -> Option<VariantType> {
-        /// More than the charge for any single value.
+        /// An upper bound on the charge for a single value.
         const MEMORY: u64 = 1 << 10;
         let limits = self.limits;
         let ty = D::type_of(self.word(at)? as u8)?;
@@ -232,7 +232,7 @@ impl<'a, D: Dialect> View<'a, D> {
         }
     }
 
-    /// The type of a value with a header; Nil for others, which contain no values.
+    /// The type of a value with a header; Nil for values without one, which contain no others.
     #[inline]
     pub(super) fn holder(&self) -> VariantType {
         match self.form {
@@ -247,7 +247,7 @@ impl<'a, D: Dialect> View<'a, D> {
         Self { at, depth: self.depth + 1, form, ..self }
     }
 
-    /// The data before the values that this one contains.
+    /// The value's [`Head`].
     pub(super) fn head(&self) -> Result<Head<'a>> {
         match self.form {
             Form::Value(_) => self.decoder().head(),
@@ -293,7 +293,7 @@ impl<'a, D: Dialect> View<'a, D> {
     }
 
     /// Refuses elements of another type than an Array declares. The engine converts or drops them, which
-    /// changes the indexes of others.
+    /// changes the indexes of other elements.
     pub(super) fn refuse_misfits(&self, head: &Head<'_>) -> Result<()> {
         if head.declared[0].builtin().is_none() || self.holder().shape() != Shape::Array {
             return Ok(());
@@ -343,7 +343,8 @@ impl<'a, D: Dialect> View<'a, D> {
         Ok(self.head()?.count)
     }
 
-    /// All bytes from the start of the value on, also those after it. Takes constant time, unlike [`View::bytes`].
+    /// All bytes from the start of the value on, including the bytes after it. Takes constant time, unlike
+    /// [`View::bytes`].
     pub fn remaining(&self) -> &'a [u8] {
         self.bytes.get(self.at..).unwrap_or_default()
     }
@@ -639,8 +640,8 @@ impl<'a, D: Dialect> View<'a, D> {
         Ok(decoder.position())
     }
 
-    /// Whether the engine may read the key at `at` as another one. That holds for objects, and for
-    /// containers, in which it converts or drops elements.
+    /// Whether the engine may read the key at `at` as another key. This holds for objects, and for
+    /// containers, since the engine may convert or drop their elements.
     #[inline]
     pub(super) fn has_converted_key(&self, at: usize) -> bool {
         let ty = self.word(at).and_then(|header| D::type_of(header as u8));
@@ -680,7 +681,8 @@ impl<'a, D: Dialect> View<'a, D> {
         found.map(Some).map_err(|error| error.inside(key.step()))
     }
 
-    /// The property of this name; of several, the last one, which the engine also sets last.
+    /// The property of this name. If several properties have this name, the last one counts, since the engine
+    /// sets it last.
     fn property(&self, wanted: &str) -> Result<Option<Self>> {
         let head = self.head()?;
         let mut decoder = Decoder::<D>::starting_at(self.bytes, head.first, self.depth + 1, self.limits);
@@ -704,8 +706,8 @@ impl<'a, D: Dialect> View<'a, D> {
         self.write_part_into(sink, &mut Spent::default())
     }
 
-    /// Like [`View::write_into`], for one of several parts of an input. `spent` is what earlier parts have used of the limits that
-    /// hold for all parts together.
+    /// Like [`View::write_into`], for one of several parts of an input. `spent` is the usage, by earlier
+    /// parts, of the limits that all parts share.
     ///
     /// # Errors
     /// As [`View::write_into`].

@@ -20,8 +20,8 @@ impl<'a, D: Dialect> View<'a, D> {
         Ok(elements)
     }
 
-    /// Writes the existing elements of an Array or packed array in a range, as an Array. A typed Array stays
-    /// typed. The limits apply to all of them together.
+    /// Writes the elements of an Array or packed array with indexes in `range`, as an Array. Indexes past the
+    /// end are ignored. A typed Array stays typed. The limits apply to all these elements together.
     ///
     /// # Errors
     /// Fails if the value has no elements, their bytes are invalid, or the sink refuses them.
@@ -39,7 +39,7 @@ impl<'a, D: Dialect> View<'a, D> {
     }
 
     /// Writes the keys of a Dictionary, or the names of an Object's properties, as an Array; an empty one for
-    /// other values. The limits apply to all of them together.
+    /// other values. The limits apply to all keys together.
     ///
     /// # Errors
     /// Fails if the bytes are invalid or the sink refuses a key.

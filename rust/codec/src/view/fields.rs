@@ -12,7 +12,8 @@ use crate::limits::Spent;
 use crate::skim::Skimmer;
 
 impl<'a, D: Dialect> View<'a, D> {
-    /// Calls `each` with the index of each element of an Array and its values at the [`Fields`], in one walk.
+    /// Calls `each` with the index of each element of an Array and the element's values at the [`Fields`], in
+    /// one walk.
     ///
     /// # Errors
     /// Fails if the value is not an Array, if the rows cannot be walked, or if `each` fails.
@@ -40,7 +41,8 @@ impl<'a, D: Dialect> View<'a, D> {
 }
 
 impl<D: Dialect> View<'_, D> {
-    /// The number of entries in an untyped Dictionary and the start of the first one, if it passes the cheap checks.
+    /// The number of entries in an untyped Dictionary and the start of the first one, if the Dictionary
+    /// passes the cheap checks.
     #[inline]
     fn plain_dictionary(&self) -> Option<(usize, usize)> {
         let header = D::id_of(VariantType::Dictionary)?;
@@ -55,8 +57,8 @@ impl<D: Dialect> View<'_, D> {
 const MOST: usize = 256;
 const LONGEST: usize = 64;
 
-/// The same keys of many Dictionaries or Objects, all found in one walk. A row with its keys in the order of
-/// the previous one needs one comparison per key.
+/// A lookup of the same keys in many Dictionaries or Objects (rows), with one walk per row. A row whose keys
+/// have the same order as in the previous row needs one comparison per key.
 ///
 /// ```
 /// use variant_codec::view::Fields;
@@ -77,9 +79,10 @@ const LONGEST: usize = 64;
 #[derive(Clone, Debug)]
 pub struct Fields<'k, D: Dialect = Godot4> {
     keys: Vec<Key<'k>>,
-    /// Whether each key matches at most one entry of a Dictionary, and no two keys the same one.
+    /// Whether each key matches at most one entry of a Dictionary, and no two keys match the same entry.
     can_skim: bool,
-    /// The encoded keys of the previous row, and the index of the wanted key that each is. Empty if not cached.
+    /// The encoded keys of the previous row, each with the index of the wanted key that it matches. A key
+    /// that is not cached is empty.
     last: Vec<(Vec<u8>, Option<usize>)>,
     /// The usage of the limits on keys, shared by the rows of one Array.
     spent: Spent,
@@ -113,7 +116,7 @@ impl<'k, D: Dialect> Fields<'k, D> {
         if let Some(end) = self.skim(row, found)? {
             return Ok(end);
         }
-        // So that the row is walked only once.
+        // A cache of all offsets, so that the row is walked only once.
         let known = if self.keys.len() > 1 { KnownOffsets::of_all() } else { KnownOffsets::default() };
         let known = known.after(self.spent);
         let walked = row.detached(row.bytes, row.limits).remembering(&known);
@@ -124,7 +127,8 @@ impl<'k, D: Dialect> Fields<'k, D> {
         Ok(row.range()?.end)
     }
 
-    /// Walks over a Dictionary; `None` for other values, and if something is wrong.
+    /// Looks up the keys with a [`Skimmer`]; `None` for values other than Dictionaries, and if the bytes may
+    /// be invalid.
     fn skim<'a>(&mut self, row: &View<'a, D>, found: &mut [Option<View<'a, D>>]) -> Result<Option<usize>> {
         if !self.can_skim || row.holder().shape() != Shape::Dictionary {
             return Ok(None);
@@ -149,7 +153,7 @@ impl<'k, D: Dialect> Fields<'k, D> {
         Ok(Some(skimmer.position()))
     }
 
-    /// Skips the key of the entry at `index` and returns which of the wanted keys it is.
+    /// Skips the key of the entry at `index` and returns the index of the wanted key that it matches.
     #[inline]
     fn column<'a>(
         &mut self,
@@ -171,7 +175,7 @@ impl<'k, D: Dialect> Fields<'k, D> {
         }
         skimmer.skip_all()?;
         let key = rest.get(..skimmer.position() - at)?;
-        // A key that takes more memory than there is: the slow path reports that.
+        // If there is not enough memory to read a key, the slow path reports it.
         let mut column = None;
         for (index, wanted) in self.keys.iter().enumerate() {
             if wanted.is_at::<D>(row.bytes, at).ok()? {

@@ -43,7 +43,7 @@ pub enum Key<'k> {
     Int(i64),
     /// Any key of a Dictionary. Prefer the variants above for text and ints.
     Value(&'k Value),
-    /// A segment of a text path: a text key, otherwise the int or index that it spells.
+    /// A segment of a text path: a text key or, if there is none, the int or index that the text spells.
     Segment(&'k str),
 }
 
@@ -53,7 +53,7 @@ impl<'k> Key<'k> {
         if path.is_empty() { Vec::new() } else { path.split('/').map(Self::Segment).collect() }
     }
 
-    /// The int that this key is, or that it spells as a segment of a path, without a plus sign or leading zeros.
+    /// The int of this key, or the int that a path segment spells without a plus sign or leading zeros.
     pub fn index(&self) -> Option<i64> {
         match self {
             Self::Int(index) => Some(*index),
@@ -72,7 +72,7 @@ impl<'k> Key<'k> {
         }
     }
 
-    /// The hash of this key, equal to that of its [`KeyContent`].
+    /// The hash of this key, equal to the hash of its [`KeyContent`].
     pub(super) fn hash(&self, hasher: &RandomState) -> u64 {
         match (self.text(), self) {
             (Some(text), _) => hasher.hash_one(text),
@@ -91,7 +91,8 @@ impl<'k> Key<'k> {
         }
     }
 
-    /// Whether the key at `at` equals this one, with Dictionaries in the same order.
+    /// Whether the key at `at` equals this one. Dictionaries inside the keys must have their entries in the
+    /// same order.
     ///
     /// # Errors
     /// [`ErrorKind::OutOfMemory`].
@@ -117,14 +118,14 @@ impl<'k> Key<'k> {
 }
 
 impl Key<'_> {
-    /// Whether a Dictionary may take another key for this one. Walks the whole key, so call it only for a key
-    /// that has been found.
+    /// Whether the engine may treat another key of a Dictionary as this one. Walks the whole key, so call
+    /// this only for a key that has been found.
     pub(super) fn may_be_another(&self) -> bool {
         matches!(self, Self::Value(value) if has_dictionary(value))
     }
 }
 
-/// The String or StringName at `at`, if every reader reads it unchanged.
+/// The String or StringName at `at`, if it is ASCII without NULs, which every reader reads unchanged.
 #[inline]
 fn ascii_at<D: Dialect>(bytes: &[u8], at: usize) -> Option<&[u8]> {
     let mut cursor = Cursor::new(bytes, at);
@@ -133,7 +134,8 @@ fn ascii_at<D: Dialect>(bytes: &[u8], at: usize) -> Option<&[u8]> {
     (header.ty.shape() == Shape::Text && is_ascii_without_nul(text)).then_some(text)
 }
 
-/// Reads keys as leniently as the engine, so as not to miss one that the engine takes for another.
+/// A decoder of keys that is as lenient as the engine, so that it finds every key that the engine reads as
+/// the wanted one.
 pub(super) fn reader<D: Dialect>(bytes: &[u8], at: usize) -> Decoder<'_, D> {
     Decoder::starting_at(bytes, at, 0, &ANY).lenient()
 }
@@ -144,7 +146,8 @@ fn read<D: Dialect>(bytes: &[u8], at: usize) -> Result<Option<Value>> {
     Ok(read.map(|()| builder.into_value()))
 }
 
-/// Turns an unreadable key into `None`. Only missing memory is an error: with more of it, the key may be found.
+/// Turns an unreadable key into `None`. Only a lack of memory is an error: with more memory, the key may be
+/// found.
 fn readable<T>(key: Result<T>) -> Result<Option<T>> {
     match key {
         Err(error) if matches!(error.kind(), ErrorKind::OutOfMemory(_)) => Err(error),
@@ -207,7 +210,7 @@ impl<T: Deref<Target = str>> KeyContent<T> {
         }
     }
 
-    /// Whether a Dictionary may take the two for one key.
+    /// Whether the engine may treat the two as one key.
     pub fn is(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Text(text), Self::Text(other)) => **text == **other,
@@ -269,7 +272,8 @@ mod tests {
     use crate::value::{Array, Dictionary, OwnedElementType};
     use crate::view::{Fields, View};
 
-    /// The engine reads different keys: it converts elements of a typed Array, and takes the last of equal keys.
+    /// The engine would read other keys: it converts elements of a typed Array, and keeps the last of equal
+    /// keys.
     #[test]
     fn a_key_that_is_read_as_another_is_refused() {
         let typed = Array { element: OwnedElementType::Builtin(VariantType::Int), values: vec![1.5.into()] };

@@ -16,17 +16,19 @@ use crate::events::Source as _;
 use crate::limits::Spent;
 use crate::skim::Skimmer;
 
-/// Elements within this many bytes share a mark and are walked again.
+/// The minimum distance between two marks, in bytes. Elements between marks are walked again.
 const STRIDE: usize = 256;
 
-/// Dictionaries with few keys in few bytes are cheaper to walk again than to remember.
+/// A Dictionary with at most `FEW` keys in fewer than `SMALL` bytes is cheaper to walk again than to
+/// remember.
 const FEW: usize = 31;
 const SMALL: usize = 512;
 
-/// The offsets of elements and keys in containers that views of one buffer have walked. The next access jumps there.
+/// The offsets of elements and keys in containers that views of one buffer have walked. The next access jumps
+/// to these offsets.
 ///
-/// It takes 8 bytes per 256 walked in Arrays, and up to 24 per key of a Dictionary of at least 512 bytes. If
-/// there is no memory, it does not cache. Any thread may use it.
+/// The cache takes 8 bytes per 256 bytes walked in Arrays, and up to 24 per key of a Dictionary of at least
+/// 512 bytes. If there is no memory, nothing is cached. Any thread may use the cache.
 #[derive(Debug)]
 pub struct KnownOffsets {
     walked: Mutex<Walked>,
@@ -79,7 +81,7 @@ impl KnownOffsets {
         Self { spent: Some(Mutex::new(spent)), ..self }
     }
 
-    /// The usage that views share; nothing if they do not.
+    /// The usage that the views share; zero if they share none.
     pub(super) fn spent(&self) -> Spent {
         let shared = self.spent.as_ref();
         shared.map_or_else(Spent::default, |spent| *spent.lock().unwrap_or_else(PoisonError::into_inner))
@@ -93,7 +95,7 @@ impl KnownOffsets {
 
     /// The end of the value at `at`; `None` if it cannot be determined.
     pub(super) fn end_of<D: Dialect>(&self, view: &View<'_, D>, at: usize) -> Option<usize> {
-        /// Smaller values are walked again.
+        /// The size in bytes up to which a value is walked again.
         const LARGE: usize = 4 << 10;
 
         let start = u32::try_from(at).ok()?;
@@ -246,7 +248,7 @@ struct Keys {
     found: HashTable<(u32, u32)>,
 }
 
-/// Expands the half of a hash that the table keeps to a hash for the table.
+/// Expands the kept half of a hash to a full hash for the table.
 fn spread(half: u32) -> u64 {
     u64::from(half) << 32 | u64::from(half)
 }
@@ -266,9 +268,10 @@ impl Keys {
     /// Adds the key that starts at `at`. Fails if the Dictionary repeats it.
     fn add<D: Dialect>(&mut self, at: usize, dictionary: &View<'_, D>, hasher: &RandomState) -> Result<()> {
         let read = |at: usize| KeyContent::read::<D>(dictionary.whole(), at);
-        // No one can ask for a key that cannot be read.
+        // A key that cannot be read cannot be looked up.
         let (Some(key), Ok(place)) = (read(at)?, u32::try_from(at)) else { return Ok(()) };
-        // A key with a NaN inside equals no other, and all such keys have one hash.
+        // A key with a NaN inside equals no key, not even itself, so it can be neither repeated nor looked
+        // up.
         if !key.is(&key) {
             return Ok(());
         }
@@ -288,7 +291,7 @@ impl Keys {
         self.find_if(key.hash(hasher) as u32, |at| key.is_at::<D>(bytes, at))
     }
 
-    /// The offset of the key with this half of a hash for which `is_it` is true.
+    /// The offset of the key that has this half of a hash and for which `is_it` returns true.
     fn find_if(&self, half: u32, is_it: impl Fn(usize) -> Result<bool>) -> Result<Option<usize>> {
         let mut failed = None;
         let found = self.found.find(spread(half), |(other, at)| {
@@ -329,7 +332,7 @@ mod tests {
             let end = bytes.len();
             match leaf {
                 _ if !is_damaged => {}
-                // The engine reads it without its padding.
+                // The engine reads the value without its padding.
                 Value::PackedByteArray(_) => bytes.truncate(end - 3),
                 _ => bytes[end - 8] = 0xFF,
             }

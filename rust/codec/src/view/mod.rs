@@ -1,4 +1,4 @@
-//! [`View`]: one value in encoded bytes, found without decoding the rest.
+//! [`View`]: one value in encoded bytes, found without decoding the others.
 //!
 //! ```
 //! use variant_codec::{Value, View};

@@ -1,4 +1,4 @@
-//! Leaves as Rust types.
+//! Reads leaves as Rust types.
 
 use super::cursor::{Form, View};
 use crate::dialect::Dialect;
@@ -21,7 +21,7 @@ impl<'a, D: Dialect> View<'a, D> {
         if self.ty() == ty { self.value() } else { Err(self.unexpected(ty.name())) }
     }
 
-    /// A bool.
+    /// Reads a bool.
     pub fn as_bool(&self) -> Result<bool> {
         if let Some(Number::Bool(value)) = self.number() {
             return Ok(value);
@@ -30,7 +30,7 @@ impl<'a, D: Dialect> View<'a, D> {
         value.as_bool().ok_or_else(|| self.unexpected("bool"))
     }
 
-    /// An int.
+    /// Reads an int.
     pub fn as_i64(&self) -> Result<i64> {
         if let Some(Number::Int(int)) = self.number() {
             return Ok(int);
@@ -39,7 +39,7 @@ impl<'a, D: Dialect> View<'a, D> {
         value.as_i64().ok_or_else(|| self.unexpected("int"))
     }
 
-    /// A float.
+    /// Reads a float.
     pub fn as_f64(&self) -> Result<f64> {
         if let Some(Number::Float(float)) = self.number() {
             return Ok(float);
@@ -56,7 +56,7 @@ impl<'a, D: Dialect> View<'a, D> {
         cursor.number().filter(|number| cursor.position() - self.at == number.encoded_bytes())
     }
 
-    /// A String or StringName; borrowed unless Godot 3's bytes need conversion.
+    /// Reads a String or StringName. The text is borrowed unless Godot 3's bytes need conversion.
     pub fn as_str(&self) -> Result<D::Text<'a>> {
         let mut decoder = self.decoder();
         match self.form {
@@ -71,7 +71,7 @@ impl<'a, D: Dialect> View<'a, D> {
         }
     }
 
-    /// The components of a Vector2, a Transform3D, a Color, …, as they are encoded.
+    /// The encoded components of a mathematical value, such as a Vector2, Transform3D or Color.
     pub fn as_lanes(&self) -> Result<Lanes<'a>> {
         let (at, precision) = match (self.ty().shape(), self.form, self.header()) {
             (Shape::Fixed(..), Form::Lanes(_, precision), _) => (self.at, precision),
@@ -81,7 +81,7 @@ impl<'a, D: Dialect> View<'a, D> {
             }
             _ => return Err(self.unexpected("a value of components")),
         };
-        // The bit for 64 bits means nothing for a Color.
+        // The header bit for 64-bit components means nothing for a Color.
         let precision = if self.ty().is_real() { precision } else { Precision::Single };
         Ok(Lanes { precision, le: self.bytes_at(at, self.ty().lanes_bytes(precision))? })
     }
@@ -98,7 +98,7 @@ impl<'a, D: Dialect> View<'a, D> {
         }
     }
 
-    /// A PackedByteArray.
+    /// Reads a PackedByteArray.
     pub fn as_bytes(&self) -> Result<&'a [u8]> {
         if self.form != Form::Value(VariantType::PackedByteArray) {
             return Err(self.unexpected("PackedByteArray"));

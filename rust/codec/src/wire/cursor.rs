@@ -4,7 +4,7 @@ use super::format::{self, ContainerKind};
 use super::header::bits::{DICTIONARY, STRING, STRING_NAME};
 use crate::error::{Error, ErrorKind, Result};
 
-/// An offset in bytes, or past their end.
+/// A position in a byte buffer, or past its end.
 ///
 /// A method returns `None` if the bytes end too early or cannot hold as many items as a count says. For the
 /// error with its offset, call the `…_fault` method on a copy of the cursor from before the call.
@@ -38,11 +38,11 @@ pub enum Declared<'a> {
 pub struct NodePathCounters {
     /// The number of node names.
     pub names: u32,
-    /// The number of all names; the engine's counters wrap around.
+    /// The number of names and subnames together. The sum wraps around, as in the engine.
     pub total: u32,
     /// Whether the path starts at the root.
     pub is_absolute: bool,
-    /// Whether an encoder writes such counters.
+    /// Whether an encoder would write these counters and flags.
     pub are_canonical: bool,
 }
 
@@ -110,7 +110,7 @@ impl<'a> Cursor<'a> {
         Some(taken)
     }
 
-    /// Like [`Cursor::take`], but with the error.
+    /// Like [`Cursor::take`], but returns the error.
     #[inline(always)]
     pub fn try_take(&mut self, count: usize) -> Result<&'a [u8]> {
         self.take(count).ok_or_else(|| self.end_fault(count))
@@ -227,7 +227,7 @@ pub fn first_key_starts_with(bytes: &[u8], at: usize, start: u8) -> bool {
 
 /// Errors for failed reads at this offset.
 impl Cursor<'_> {
-    /// The bytes end before `needed` more.
+    /// The error if fewer than `needed` bytes are left.
     #[cold]
     #[inline(never)]
     pub fn end_fault(self, needed: usize) -> Error {
@@ -235,7 +235,7 @@ impl Cursor<'_> {
         Error::new(ErrorKind::UnexpectedEnd { needed, left: self.bytes.len() - at }).at(at)
     }
 
-    /// The count is negative, or larger than what the bytes can hold.
+    /// The error for a count that is negative or larger than the bytes can hold.
     #[cold]
     #[inline(never)]
     pub fn count_fault(mut self) -> Error {
@@ -246,7 +246,7 @@ impl Cursor<'_> {
         }
     }
 
-    /// The count of a container is larger than what the bytes can hold.
+    /// The error for a container's count that is larger than the bytes can hold.
     #[cold]
     #[inline(never)]
     pub fn container_count_fault(mut self) -> Error {
@@ -257,27 +257,27 @@ impl Cursor<'_> {
         }
     }
 
-    /// The count, which starts at `at` and has been read, is larger than what the bytes can hold.
+    /// The error for a count at `at` that has been read and is larger than the bytes can hold.
     #[cold]
     #[inline(never)]
     pub fn room_fault(self, at: usize, count: i64) -> Error {
         Error::new(ErrorKind::BadCount { count, left: self.rest().len() }).at(at)
     }
 
-    /// The bytes end within the counters of a NodePath.
+    /// The error for truncated counters of a NodePath.
     #[cold]
     pub fn node_path_fault(mut self) -> Error {
         while self.u32().is_some() {}
         self.end_fault(4)
     }
 
-    /// The declared type of a container is cut off.
+    /// The error for a truncated declared type of a container.
     #[cold]
     pub fn declared_fault(self, kind: ContainerKind) -> Error {
         if kind == ContainerKind::Builtin { self.end_fault(4) } else { self.text_fault() }
     }
 
-    /// The text, or its padding, is cut off.
+    /// The error for a truncated text or padding.
     #[cold]
     #[inline(never)]
     pub fn text_fault(mut self) -> Error {

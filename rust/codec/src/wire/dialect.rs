@@ -29,7 +29,8 @@ use crate::format::{self, Shape, VariantType};
 use crate::utf8;
 
 /// A version of the format, which [`Decoder`](crate::stream::Decoder) reads and
-/// [`Encoder`](crate::stream::Encoder) writes. It is a type, so that no version pays for the others.
+/// [`Encoder`](crate::stream::Encoder) writes. It is a type, so that the compiler specialises the code for
+/// each version.
 pub trait Dialect: Clone + Debug + Default + 'static {
     /// Whether header bits mark 64-bit reals and typed containers, and RIDs have an id.
     const HAS_FLAGS: bool;
@@ -39,12 +40,13 @@ pub trait Dialect: Clone + Debug + Default + 'static {
     const HAS_LENIENT_TEXT: bool;
     /// Whether an object's class and properties have a meaning in Godot 4.
     const HAS_CLASSES: bool;
-    /// Payload bytes of a value that may be part of a run, by id, narrow and wide; 0 for other types.
+    /// The payload size in bytes of each type that may form a run, narrow and wide, indexed by type id; 0 for
+    /// other types.
     const RUN_BYTES: [[u8; 2]; 256];
-    /// Bytes of a value, header included, by id, for headers without and with [`format::FLAG_64`]; 0 for
-    /// types without a fixed size and for unknown ids.
+    /// The size in bytes of a value, header included, indexed by type id, for headers without and with
+    /// [`format::FLAG_64`]; 0 for types without a fixed size and for unknown ids.
     const FIXED_BYTES: [[u8; 2]; 256];
-    /// Decoded text.
+    /// The type of decoded text.
     type Text<'a>: Deref<Target = str>;
 
     /// The type with this id.
@@ -109,7 +111,8 @@ impl Dialect for Godot4 {
 /// Godot 3, from 3.0 on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Godot3 {
-    /// Whether to replace what Godot 4 cannot hold with the nearest equivalent, or to fail.
+    /// Whether the nearest equivalent replaces a value that Godot 4 cannot hold; if not, the value is an
+    /// error.
     pub loss: Loss,
     /// The replacements made.
     pub changes: Vec<Change>,
@@ -211,7 +214,7 @@ impl Dialect for Godot3 {
     }
 }
 
-/// Payload bytes, from [`fixed_bytes`], of the types that may form a run.
+/// The table [`Dialect::RUN_BYTES`], computed from [`fixed_bytes`].
 const fn run_bytes(types: &[VariantType]) -> [[u8; 2]; 256] {
     let mut bytes = fixed_bytes(types, true);
     let mut id = 0;

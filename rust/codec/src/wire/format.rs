@@ -1,4 +1,4 @@
-//! The only place that knows wire constants: type ids, header bits, padding, limits of the format.
+//! The only module that defines constants of the format: type ids, header bits, padding, limits.
 //!
 //! ```text
 //! header, u32 little-endian        31            20 19 18 17 16 15         8 7          0
@@ -24,7 +24,7 @@ pub const KIND_SHIFT: u32 = 16;
 pub const VALUE_KIND_SHIFT: u32 = 18;
 /// Mask for the kind of a container type, after shifting.
 pub const KIND_MASK: u32 = 0b11;
-/// Array and Dictionary counts carry an unused "shared" bit at the top, which readers ignore.
+/// Mask for the count of an Array or Dictionary. Readers ignore the top bit, the unused "shared" bit.
 pub const COUNT_MASK: u32 = 0x7FFF_FFFF;
 /// Top bit of a NodePath's name count; clear in an old format that Godot 4 does not read.
 pub const NODE_PATH_NEW_FORMAT: u32 = 0x8000_0000;
@@ -42,22 +42,23 @@ pub const MAX_DEPTH: u32 = 1024;
 /// The deepest nesting of containers in a Dictionary key. Beyond it, the engine prints an error whenever it
 /// compares the key with another of the same hash; beyond 100, also whenever it hashes the key.
 pub const MAX_KEY_DEPTH: u32 = 49;
-/// Bytes of a record's length prefix in a batch, a little-endian u32.
+/// Size in bytes of a record's length prefix in a batch, a little-endian u32.
 pub const FRAME_BYTES: usize = 4;
 /// Maximum size of a value in bytes: the engine counts them in signed 32-bit integers.
 pub const MAX_BYTES: usize = i32::MAX as usize;
-/// The class that replaces every object in a reader without objects. Typed containers then hold it.
+/// The class that replaces every object if a reader does not allow objects. Typed containers of objects then
+/// hold this class.
 pub const ENCODED_OBJECT_AS_ID: &str = "EncodedObjectAsID";
 /// The prefix of script paths, which lead into the project.
 pub const SCRIPT_PATH_PREFIX: &str = "res://";
 /// The byte-order mark, which readers drop once from the start of every text.
 pub const BOM: &str = "\u{FEFF}";
 
-/// How the kind bits of a header describe the type of a container's elements.
+/// The kind of a container's element type, from the header: the form in which the type follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum ContainerKind {
-    /// No description follows: any Variant.
+    /// No type follows: elements are any Variant.
     Untyped = 0,
     /// A u32 type id follows.
     Builtin = 1,
@@ -166,7 +167,7 @@ macro_rules! variant_types {
         impl VariantType {
             /// Every type, indexed by its id.
             pub const ALL: [Self; VariantType::COUNT] = [$(Self::$name,)*];
-            /// The number of types; ids from here on are invalid.
+            /// The number of types; ids from this number on are invalid.
             pub const COUNT: usize = [$($id,)*].len();
 
             /// The type's name as GDScript spells it.
@@ -256,7 +257,8 @@ impl VariantType {
         }
     }
 
-    /// Bytes of the components of a value with a fixed number of them, or of one element of a packed array; 0 for other types.
+    /// The size in bytes of all components of a value of [`Shape::Fixed`], or of one element of a packed
+    /// array; 0 for other types.
     #[inline(always)]
     pub const fn lanes_bytes(self, precision: Precision) -> usize {
         let wide = matches!(precision, Precision::Double);
@@ -291,7 +293,7 @@ pub const fn padding(bytes: usize) -> usize {
     bytes.wrapping_neg() & 3
 }
 
-/// `bytes` with its padding.
+/// The size of `bytes` bytes and their padding.
 #[inline(always)]
 pub const fn padded(bytes: usize) -> usize {
     bytes.saturating_add(padding(bytes))

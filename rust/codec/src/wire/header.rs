@@ -4,7 +4,7 @@ use super::dialect::Dialect;
 use super::format::{ContainerKind, FLAG_64, KIND_SHIFT, TYPE_MASK, VALUE_KIND_SHIFT, VariantType};
 use super::lanes::Precision;
 
-/// The header of a value: its type, and flags for what follows.
+/// The header of a value: its type, and flags for its payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// The type.
@@ -67,13 +67,13 @@ pub(crate) mod bits {
     pub const DICTIONARY: u32 = VariantType::Dictionary.id() as u32;
 }
 
-/// Bytes of a value with this header, header included; 0 if its type has no fixed size.
+/// The size in bytes of a value with this header, header included; 0 if its type has no fixed size.
 #[inline(always)]
 pub(crate) fn fixed_bytes<D: Dialect>(header: u32) -> usize {
     D::FIXED_BYTES[(header & TYPE_MASK) as usize][usize::from(header & FLAG_64 != 0)].into()
 }
 
-/// Payload bytes of a value that may be part of a run; 0 for other types.
+/// The payload size in bytes of a value with this header if the value may be part of a run; otherwise 0.
 #[inline(always)]
 pub(crate) fn run_bytes<D: Dialect>(header: u32) -> usize {
     D::RUN_BYTES[(header & TYPE_MASK) as usize][usize::from(header & FLAG_64 != 0)].into()

@@ -60,7 +60,7 @@ const QUIET_32: u32 = 1 << 22;
 
 /// Widens a float as the engine's hardware does: exactly, but signalling NaNs become quiet.
 ///
-/// Spelled out because Rust does not specify the bits of a converted NaN.
+/// The case of NaN is spelled out because Rust does not specify the bits of a converted NaN.
 #[inline(always)]
 pub(crate) fn widen_quieting_nan(value: f32) -> f64 {
     if value.is_nan() {
@@ -82,7 +82,8 @@ pub fn widen(float: f32) -> f64 {
     f64::from_bits((bits >> 31) << 63 | 0x7FF << 52 | (bits & 0x7F_FFFF) << 29)
 }
 
-/// Narrows a float as the engine's hardware does: to the nearest one. NaNs become quiet and keep their top bits.
+/// Narrows a float as the engine's hardware does: to the nearest 32-bit float. NaNs become quiet and keep
+/// their top bits.
 #[inline(always)]
 pub(crate) fn narrow_quieting_nan(value: f64) -> f32 {
     if value.is_nan() {
@@ -105,7 +106,7 @@ pub fn convert(le: &[u8], from: Precision, mut put: impl FnMut(&[u8])) {
     }
 }
 
-/// The first `N` components as 32-bit floats; missing ones are 0. Not for integers.
+/// The first `N` components as 32-bit floats; missing ones are 0. The components must be floats.
 #[inline]
 pub fn singles<const N: usize>(lanes: Lanes<'_>) -> [f32; N] {
     match lanes.precision {
@@ -114,7 +115,7 @@ pub fn singles<const N: usize>(lanes: Lanes<'_>) -> [f32; N] {
     }
 }
 
-/// The first `N` components as 64-bit floats; missing ones are 0. Not for integers.
+/// The first `N` components as 64-bit floats; missing ones are 0. The components must be floats.
 #[inline]
 pub fn doubles<const N: usize>(lanes: Lanes<'_>) -> [f64; N] {
     match lanes.precision {

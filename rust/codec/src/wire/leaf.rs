@@ -1,4 +1,4 @@
-//! Values that contain no others.
+//! Reads values that contain no others.
 
 use super::cursor::Cursor;
 use super::dialect::Godot4;
@@ -19,7 +19,7 @@ pub enum Number {
 }
 
 impl Number {
-    /// Bytes that an encoder writes for the number.
+    /// The number of bytes that an encoder writes for this value.
     #[inline(always)]
     pub(crate) fn encoded_bytes(self) -> usize {
         match self {
@@ -39,7 +39,7 @@ pub fn number(bytes: &[u8]) -> Option<Number> {
     cursor.number().filter(|_| cursor.position() == bytes.len())
 }
 
-/// Another value that contains no others, still encoded.
+/// A value, other than a [`Number`], that contains no others. Its content is still encoded.
 #[derive(Clone, Copy, Debug)]
 pub enum Leaf<'a> {
     /// Nil.
@@ -81,7 +81,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The next number, in every dialect; `None` as for [`number`].
+    /// Reads the next number, which has the same form in every dialect; `None` as for [`number`].
     #[inline(always)]
     pub fn number(&mut self) -> Option<Number> {
         match self.u32()? {

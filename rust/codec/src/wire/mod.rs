@@ -1,5 +1,5 @@
-//! Everything that knows the byte layout of the format, except for the writers
-//! ([`encoder`](crate::stream::Encoder), `patch/writer.rs`).
+//! The byte layout of the format: its constants and readers. The only other modules that know the layout are
+//! the writers ([`encoder`](crate::stream::Encoder), `patch/writer.rs`).
 //!
 //! [`Cursor`] reads the next item and returns `None` if its bytes are invalid. A caller that needs the error
 //! asks the cursor for the fault at that offset.

@@ -37,14 +37,14 @@ impl<'a> Cursor<'a> {
 }
 
 impl Run<'_> {
-    /// The next int or float: whether it is wide, and its payload. `None` in the last few bytes, where a wide
-    /// one would not fit.
+    /// Reads the next int or float: whether it is wide, and its payload. `None` if the number is not
+    /// accepted, and within the last 11 bytes, since each read takes 12.
     #[inline(always)]
     fn next_number(&mut self, ty: VariantType, accept: impl Fn(bool, u64) -> bool) -> Option<(bool, u64)> {
         let chunk = self.bytes.get(self.at..)?.first_chunk::<12>()?;
         let [a, b, c, d, payload @ ..] = *chunk;
         let payload = u64::from_le_bytes(payload);
-        // The same id in every dialect.
+        // An int or a float has the same id in every dialect.
         let narrow = u32::from(ty.id());
         let header = u32::from_le_bytes([a, b, c, d]);
         let wide = header != narrow;
@@ -57,7 +57,7 @@ impl Run<'_> {
         Some((wide, payload))
     }
 
-    /// The next ints. `all` includes those in more bytes than they need.
+    /// The next ints. `all` includes ints in more bytes than they need.
     #[inline(always)]
     pub fn ints(&mut self, all: bool) -> impl Iterator<Item = i64> {
         let accept = move |wide: bool, payload: u64| !wide || all || i32::try_from(payload as i64).is_err();
@@ -67,7 +67,7 @@ impl Run<'_> {
         })
     }
 
-    /// The next floats. `all` includes those in more bytes than they need, and NaNs in fewer.
+    /// The next floats. `all` includes floats in more bytes than they need, and 4-byte NaNs.
     #[inline(always)]
     pub fn floats(&mut self, all: bool) -> impl Iterator<Item = f64> {
         let accept = move |wide: bool, payload: u64| {

@@ -49,7 +49,8 @@ impl<'s> Building<'s> {
     /// Makes the next value the next element of the open Array.
     ///
     /// # Panics
-    /// Panics if no Array is open, it has no more elements, or the last one has another type.
+    /// Panics if no Array is open, the Array has no more elements, or the last element has another type than
+    /// the Array.
     #[inline(always)]
     pub fn next_element(&mut self) {
         let interface = self.interface;
@@ -76,21 +77,21 @@ impl<'s> Building<'s> {
             pending.place = *place;
         }
         if *declared != Declared::Any {
-            // A typed Array's new elements are defaults of its type. SAFETY: `place` is an element of the Array, so a
-            // live Variant.
+            // A typed Array's new elements are defaults of its type. SAFETY: `place` is an element of the
+            // Array and thus a live Variant.
             clear(self.layout, unsafe { &mut **place });
         }
     }
 
-    /// Asserts that the last element of the open Array has the declared type, if elements are checked. Then the element
-    /// is final.
+    /// Asserts that the last element of the open Array has the declared type, if elements are checked. The
+    /// element is then final.
     #[inline(always)]
     fn keep_element(&mut self) {
         if let Some(Open::Array { array, place, pending, declared, .. }) = self.open.last_mut()
             && (*declared != Declared::Any || pending.is_some())
             && !place.is_null()
         {
-            // SAFETY: `place` is an element of the Array, so a live Variant, which only this construction reaches.
+            // SAFETY: `place` is an element of the Array: a live Variant that only this construction reaches.
             let is_taken = declared.takes(unsafe { &**place }, || Reader::new().array_type(array));
             assert!(is_taken, "the element has another type than the Array");
             if let Some(pending) = pending {
@@ -104,7 +105,8 @@ impl<'s> Building<'s> {
     /// Drops the last element of the open Array, which must be typed. The next element replaces it.
     ///
     /// # Panics
-    /// Panics if no typed Array is open, it has no last element, or elements were left to other threads.
+    /// Panics if no typed Array is open, the Array has no last element, or elements were handed to other
+    /// threads.
     pub fn drop_element(&mut self) {
         let Some(Open::Array { len, index, place, declared, is_shorter, is_left, .. }) = self.open.last_mut()
         else {
@@ -112,7 +114,7 @@ impl<'s> Building<'s> {
         };
         assert!(*declared != Declared::Any, "no typed Array is open");
         assert!(!place.is_null() && !*is_left, "there is no element to drop");
-        // SAFETY: `place` is an element of the Array, so a live Variant, which only this construction reaches.
+        // SAFETY: `place` is an element of the Array: a live Variant that only this construction reaches.
         unsafe { reset(self.interface, self.layout, *declared, *place) };
         *is_shorter = true;
         *len -= 1;
@@ -140,7 +142,8 @@ impl<'s> Building<'s> {
             return false;
         };
         assert_eq!(plain_bytes(ty), Some(N));
-        // A typed Array's new elements are defaults of its type, which need no destructor if it is this one.
+        // The new elements of a typed Array are defaults of its type. They need no destructor if the type is
+        // `ty`.
         let is_room = layout::PAYLOAD + N <= layout::VARIANT;
         let is_taken = matches!(*declared, Declared::Any) || *declared == Declared::Type(ty);
         if !is_room || first.is_null() || !is_taken {
@@ -168,13 +171,14 @@ impl<'s> Building<'s> {
     /// Closes the open Array.
     ///
     /// # Panics
-    /// Panics if no Array is open, or the last element has another type.
+    /// Panics if no Array is open, or the last element has another type than the Array.
     #[inline(always)]
     pub fn close_array(&mut self) {
         self.keep_element();
         let Some(Open::Array { array, len, is_shorter, .. }) = self.pop() else { panic!("no Array is open") };
         if is_shorter {
-            // SAFETY: `array` holds an Array of more than `len` elements, none of which was left to another thread.
+            // SAFETY: `array` holds an Array of more than `len` elements, none of which was handed to another
+            // thread.
             unsafe {
                 let container = self.container(&array, VariantType::Array);
                 self.interface.resize_array(container, len);
@@ -185,8 +189,8 @@ impl<'s> Building<'s> {
     /// Hands the next `count` elements of the open Array to another thread.
     ///
     /// # Panics
-    /// Panics if no Array is open, it has fewer elements left, elements of it were dropped, or its type is a
-    /// class of objects.
+    /// Panics if no Array is open, fewer elements are left, elements were dropped, or the element type is a
+    /// class.
     pub fn leave_elements(&mut self, count: usize) -> Slots<'s> {
         self.keep_element();
         let Some(Open::Array { array, len, index, place, declared, is_shorter, is_left, .. }) =
@@ -202,13 +206,13 @@ impl<'s> Building<'s> {
         *index = range.end;
         self.place = std::ptr::null_mut();
         self.gaps += 1;
-        // SAFETY: this construction does not touch these elements again. Nothing else reaches the Array, which is new
-        // and sized once, before `'s` has ended.
+        // SAFETY: this construction does not touch these elements again. Before `'s` has ended, nothing else
+        // reaches the Array, which is new and sized once.
         unsafe { Slots::new(Variant::clone(array), range) }
     }
 
-    /// A construction that fills elements handed over by another one. `close_array` completes the last element; without
-    /// it, that element is dropped.
+    /// A construction that fills elements handed over by another construction. `close_array` completes the
+    /// last element. Without `close_array`, the last element is reset to its default.
     pub fn of_elements(slots: Slots<'s>) -> Self {
         let mut building = Self::new();
         let (owner, Range { start, end }) = slots.into_parts();

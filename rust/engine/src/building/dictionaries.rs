@@ -16,7 +16,7 @@ impl<'s> Building<'s> {
     /// Hands the value of the open entry to another thread. Returns `None` if the key was refused.
     ///
     /// # Panics
-    /// Panics if the declared type of the values is a class of objects.
+    /// Panics if the declared type of the values is a class.
     pub fn leave_value(&mut self) -> Option<DeferredValue<'s>> {
         match self.open.last_mut() {
             Some(Open::Dictionary { dictionary, value, declared: (_, declared), .. }) if !value.is_null() => {
@@ -26,7 +26,8 @@ impl<'s> Building<'s> {
                     Declared::Objects => panic!("the value cannot be left"),
                 };
                 let value = std::mem::replace(value, std::ptr::null_mut());
-                // SAFETY: `value` is the value of an entry, so a live Variant, which only this construction reaches.
+                // SAFETY: `value` is the value of an entry: a live Variant that only this construction
+                // reaches.
                 unsafe { reset(self.interface, self.layout, *declared, value) };
                 self.gaps += 1;
                 self.place = std::ptr::null_mut();
@@ -62,7 +63,7 @@ impl<'s> Building<'s> {
     /// Makes the next value the key of the open Dictionary's next entry.
     ///
     /// # Panics
-    /// Panics if no Dictionary is open, or the last value has another type.
+    /// Panics if no Dictionary is open, or the last value has another type than the Dictionary's values.
     #[inline(always)]
     pub fn next_key(&mut self) {
         self.keep_value();
@@ -77,7 +78,7 @@ impl<'s> Building<'s> {
         self.place = key;
     }
 
-    /// Asserts that the last value of the open Dictionary has the declared type. Then the value is final.
+    /// Asserts that the last value of the open Dictionary has the declared type. The value is then final.
     #[inline(always)]
     fn keep_value(&mut self) {
         if let Some(Open::Dictionary { dictionary, value, declared: (_, declared), .. }) =
@@ -85,7 +86,7 @@ impl<'s> Building<'s> {
             && *declared != Declared::Any
             && !value.is_null()
         {
-            // SAFETY: `value` is the value of an entry, so a live Variant, which only this construction reaches.
+            // SAFETY: `value` is the value of an entry: a live Variant that only this construction reaches.
             let is_taken =
                 declared.takes(unsafe { &**value }, || Reader::new().dictionary_types(dictionary).1);
             assert!(is_taken, "the value has another type than the Dictionary's");
@@ -94,7 +95,7 @@ impl<'s> Building<'s> {
         }
     }
 
-    /// Makes the next value that of the last key. Drops the entry unless `kept`.
+    /// Makes the next value the value of the last key. Drops key and value unless `kept`.
     ///
     /// # Panics
     /// Panics if no key is open, the key has another type than the Dictionary's keys, or other threads may be
@@ -107,7 +108,7 @@ impl<'s> Building<'s> {
             panic!("no key is open");
         };
         if kept {
-            // Adding an entry hashes its key.
+            // Adding an entry hashes its key, so the key must be complete.
             assert!(*gaps_before == gaps, "the key is not finished");
             // A second handle, used only while the key does not move. SAFETY: `key` is a live Variant.
             let key = ManuallyDrop::new(unsafe { std::ptr::from_ref(key).read() });
@@ -118,7 +119,7 @@ impl<'s> Building<'s> {
         }
     }
 
-    /// Makes the next value that of `key` instead of the last key.
+    /// Makes the next value the value of `key`, which replaces the last key.
     ///
     /// # Panics
     /// Panics if no key is open, copied entries still lack values, or the key has another type than the
@@ -144,7 +145,7 @@ impl<'s> Building<'s> {
                 None => interface.payload(dictionary, VariantType::Dictionary),
             };
             *value = interface_fn!(dictionary_operator_index)(container, variant_ptr(key)).cast::<Variant>();
-            // The value of an earlier entry with this key, or the default of the declared value type.
+            // Clears the value of an earlier entry with this key, or the default of the declared value type.
             clear(layout, &mut **value);
         }
         self.place = *value;
@@ -154,8 +155,8 @@ impl<'s> Building<'s> {
     /// empty. [`Building::next_copied_value`] then selects the values one by one.
     ///
     /// # Panics
-    /// Panics if direct access is off, no Dictionary is open, it is typed or has entries, or `template` is
-    /// not a Dictionary.
+    /// Panics if direct access is off, no Dictionary is open, the open Dictionary is typed or has entries, or
+    /// `template` is not a Dictionary.
     #[inline(always)]
     pub fn copy_entries(&mut self, template: &Variant) {
         let (interface, Some(layout)) = (self.interface, self.layout) else {
@@ -180,7 +181,7 @@ impl<'s> Building<'s> {
         *copied = layout.entries(dictionary);
     }
 
-    /// Makes the next value that of the next copied entry.
+    /// Makes the next value the value of the next copied entry.
     ///
     /// # Panics
     /// Panics if no copied entry is left, or no key is open.
@@ -234,7 +235,7 @@ impl<'s> Building<'s> {
     /// Closes the open Dictionary.
     ///
     /// # Panics
-    /// Panics if no Dictionary is open, or the last value has another type.
+    /// Panics if no Dictionary is open, or the last value has another type than the Dictionary's values.
     #[inline(always)]
     pub fn close_dictionary(&mut self) {
         self.keep_value();

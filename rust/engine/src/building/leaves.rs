@@ -15,11 +15,11 @@ use crate::slots::StringSlots;
 use crate::strings::string;
 use crate::types::{PRECISION, is_inline, is_same_width};
 
-/// Components of the largest math type.
+/// The number of components of the largest math type.
 const MAX_LANES: usize = 16;
 
 impl<'s> Building<'s> {
-    /// Constructs the next value from one in the engine's layout.
+    /// Constructs the next value from `value`, which has the engine's layout.
     ///
     /// # Safety
     /// - `value` points to a live value of type `ty` in the engine's own layout.
@@ -34,12 +34,12 @@ impl<'s> Building<'s> {
     /// Puts a value that needs no destructor, given as bytes.
     ///
     /// # Safety
-    /// - `bytes` are those of a value of type `ty` in the engine's own layout, aligned for it.
+    /// - `bytes` hold a value of type `ty` in the engine's own layout, aligned for that type.
     #[inline(always)]
     unsafe fn put_plain(&mut self, ty: VariantType, bytes: &mut [u8]) {
         let place = self.place();
         // SAFETY: `place` returns a Variant of this construction, which is Nil before its value is put (see
-        // `construct`). The bytes are those of a value of type `ty` (`# Safety`).
+        // `construct`). The bytes hold a value of type `ty` (`# Safety`).
         unsafe {
             if self.layout.is_some() && is_inline(ty) {
                 layout::write_plain(place, ty, bytes);
@@ -90,8 +90,8 @@ impl<'s> Building<'s> {
         if self.layout.is_some() && is_inline(ty) && is_same_width(lane, lanes.precision) {
             let place = self.place();
             assert_eq!(lanes.le.len(), count * lane.width(PRECISION == Precision::Double));
-            // SAFETY: `place` returns a Variant of this construction, which is Nil before its value is put (see
-            // `construct`). The type is exactly its components, in this order.
+            // SAFETY: `place` returns a Variant of this construction, which is Nil before its value is put
+            // (see `construct`). A value of the type consists of exactly its components, in this order.
             unsafe { layout::write_plain(place, ty, lanes.le) };
         } else {
             self.put_aligned_lanes(ty, lane, count, lanes);
@@ -105,7 +105,7 @@ impl<'s> Building<'s> {
         let mut memory = Aligned([0; MAX_LANES]);
         let bytes = &mut memory.bytes()[..count * width];
         copy_lanes(bytes, lane, lanes);
-        // SAFETY: the type is exactly its components, in this order.
+        // SAFETY: a value of the type consists of exactly its components, in this order.
         unsafe { self.put_plain(ty, bytes) };
     }
 
@@ -159,8 +159,8 @@ impl<'s> Building<'s> {
         unsafe { self.construct(VariantType::NodePath, &mut path) };
     }
 
-    /// Has the engine decode the value at `offset` of `bytes`, and puts it if it has the given type. Returns whether it
-    /// does.
+    /// Lets the engine decode the value at `offset` in `bytes`, and puts the value if its type is `ty`.
+    /// Returns whether the value has this type.
     ///
     /// # Panics
     /// Panics if the offset is beyond the end.
@@ -215,7 +215,7 @@ struct Aligned<const N: usize>([u64; N]);
 impl<const N: usize> Aligned<N> {
     #[inline(always)]
     fn bytes(&mut self) -> &mut [u8] {
-        // SAFETY: any bytes are valid integers and vice versa; the length is the same.
+        // SAFETY: bytes and integers may have any bit pattern; the length is the same.
         unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), N * size_of::<u64>()) }
     }
 }

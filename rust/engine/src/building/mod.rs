@@ -1,7 +1,8 @@
 //! A Variant under construction.
 //!
-//! Arrays are sized once and filled in place, Dictionaries entry by entry. Nothing else can reach an unfinished value:
-//! the slot of the next value does not move, and dropping the root of an abandoned construction frees everything.
+//! Arrays are sized once and filled in place; Dictionaries are filled entry by entry. Nothing else can reach
+//! an unfinished value, so the slot of the next value does not move. Dropping the root of an abandoned
+//! construction frees everything.
 
 mod arrays;
 mod dictionaries;
@@ -22,13 +23,14 @@ use crate::slots::{StagedValues, Tie};
 
 /// A Variant under construction, and its open containers.
 ///
-/// `'s` stands for the call in which other threads may fill parts of it; see [`with_gaps`](crate::with_gaps).
+/// `'s` is the lifetime of the call in which other threads may fill parts of the value; see
+/// [`with_gaps`](crate::with_gaps).
 pub struct Building<'s> {
     interface: &'static Interface,
     layout: Option<&'static Layout>,
     root: Variant,
     open: Vec<Open>,
-    /// The slot of the next value, in the innermost open container. Null stands for the root.
+    /// The slot of the next value, in the innermost open container; null for the root.
     place: *mut Variant,
     /// A reference to the outermost Array, if this construction fills only some of its elements.
     _owner: Option<Variant>,
@@ -39,14 +41,16 @@ pub struct Building<'s> {
 
 /// A second handle to an open container.
 ///
-/// Neither counted nor dropped: the container's slot owns it, and nothing else reaches it before it is closed.
+/// The handle neither holds a reference count nor drops the container. The container's slot owns the
+/// container, and nothing else accesses the container until it is closed.
 type Borrowed = ManuallyDrop<Variant>;
 
 /// A container that is still open.
 enum Open {
-    /// `place` is the current element. It is null before the first one, and between two if elements are checked.
-    /// Dropped elements make the Array shorter and move the others up, unless some were left to other threads.
-    /// `pending` is set if other threads fill other elements.
+    /// `place` is the slot of the current element. It is null before the first element and, if elements are
+    /// checked, between two elements. Dropping an element makes the Array shorter (`is_shorter`), and is
+    /// impossible once elements have been handed to other threads (`is_left`). `pending` is set if other
+    /// threads fill other elements.
     Array {
         array: Borrowed,
         first: *mut Variant,
@@ -58,15 +62,16 @@ enum Open {
         is_shorter: bool,
         is_left: bool,
     },
-    /// `value` is the slot of the entry's value in the Dictionary. It is null until the key is put, and stays null if
-    /// the key was refused: the value then replaces the key and is dropped. `copied` are copied entries without values.
+    /// `value` is the slot of the entry's value in the Dictionary. It is null until the key is put, and stays
+    /// null if the key was refused: the value then replaces the key and is dropped. `copied` iterates over
+    /// the copied entries that have no value yet.
     Dictionary {
         dictionary: Borrowed,
         key: Variant,
         value: *mut Variant,
         at_key: bool,
         copied: LinkedEntries,
-        /// The types of keys and values.
+        /// The declared types of keys and values.
         declared: (Declared, Declared),
         /// The number of gaps before the key.
         gaps_before: usize,
@@ -87,7 +92,8 @@ impl Open {
     }
 }
 
-/// An element of an Array that outlives the construction. If dropped incomplete, it becomes a default again.
+/// An incomplete element of an Array that outlives the construction. Dropping the pending element resets the
+/// slot to its default.
 struct PendingElement {
     /// The slot of the element; null if none is pending.
     place: *mut Variant,
@@ -97,8 +103,8 @@ struct PendingElement {
 impl Drop for PendingElement {
     fn drop(&mut self) {
         if !self.place.is_null() {
-            // SAFETY: `of_elements` makes these for an Array that its construction keeps alive, and `next_element` sets
-            // `place` to an element that only that construction reaches.
+            // SAFETY: `of_elements` creates a pending element for an Array that the construction keeps alive.
+            // `next_element` sets `place` to an element that only this construction reaches.
             unsafe { reset(interface(), layout(), self.declared, self.place) };
         }
     }
@@ -123,7 +129,7 @@ impl Declared {
         }
     }
 
-    /// Whether the container takes the value; `read` reads its declared type.
+    /// Whether the container takes the value; `read` returns the container's declared type.
     #[inline(always)]
     fn takes(self, value: &Variant, read: impl FnOnce() -> ContainerType) -> bool {
         let found = || Reader::new().ty(value);
@@ -142,7 +148,7 @@ impl Declared {
 #[cold]
 #[inline(never)]
 unsafe fn reset(interface: &Interface, layout: Option<&Layout>, declared: Declared, place: *mut Variant) {
-    // SAFETY: `place` is a live Variant (`# Safety`), and Nil when the default is made in it.
+    // SAFETY: `place` is a live Variant (`# Safety`), and it is Nil when the default is constructed in it.
     unsafe {
         clear(layout, &mut *place);
         if let Declared::Type(ty) = declared {
@@ -280,10 +286,10 @@ impl<'s> Building<'s> {
         matches!(self.open.last(), Some(Open::Detached(_)))
     }
 
-    /// Takes the detached value, and leaves its slot to the next one.
+    /// Takes the detached value. The next value uses the same slot.
     ///
     /// # Panics
-    /// As [`Building::close_detached`].
+    /// Panics under the same conditions as [`Building::close_detached`].
     #[inline(always)]
     pub fn take_detached(&mut self) -> Variant {
         assert!(self.gaps == 0, "the value is not finished");
@@ -305,12 +311,12 @@ impl<'s> Building<'s> {
         }
     }
 
-    /// Puts an empty container of a type, and returns a second handle to it.
+    /// Puts the default value of a type, such as an empty container, and returns a second handle to it.
     #[inline(always)]
     fn put_empty(&mut self, ty: VariantType) -> Borrowed {
         let place = self.place();
         // SAFETY: `place` returns a Variant of this construction, which is Nil before its value is put (see
-        // `construct`). The handle is used only while the container is there.
+        // `construct`). The handle is used only while the value exists.
         unsafe {
             match (ty, self.layout) {
                 (VariantType::Array | VariantType::Dictionary, Some(_)) => {
@@ -336,7 +342,7 @@ impl<'s> Building<'s> {
         }
     }
 
-    /// An empty Array of one element type.
+    /// An empty Array of a built-in element type.
     pub fn empty_array(element: VariantType) -> Variant {
         Self::empty_array_of(&ContainerType::Builtin(element))
     }
@@ -362,7 +368,7 @@ impl<'s> Building<'s> {
     }
 }
 
-/// A declared element type as the engine's functions take it.
+/// A declared element type in the form that the engine's functions take: type id, class and script.
 fn declaration(element: &ContainerType) -> (i32, StringName, Variant) {
     match element {
         ContainerType::Untyped => (0, StringName::default(), Variant::nil()),

@@ -8,15 +8,15 @@ use super::limits_class::FastVariantLimits;
 use crate::variant::source::Objects;
 use crate::variant::stored::StoredProperties;
 
-/// Optional limits.
+/// The limits that a script passes, or null.
 pub type OptionalLimits = OrNull<FastVariantLimits>;
 
-/// The given limits, or those for save files.
+/// The given limits; for null, the limits for save files.
 pub fn strict_limits(limits: OptionalLimits) -> Limits {
     limits.get().map_or_else(Limits::default, |limits| limits.bind().to_limits())
 }
 
-/// The engine's own limits.
+/// The limits that match the engine's own functions, with or without objects.
 pub fn engine_limits(allow_objects: bool) -> &'static Limits {
     static WITHOUT_OBJECTS: Limits = Limits::unlimited();
     static WITH_OBJECTS: Limits = {
@@ -27,8 +27,8 @@ pub fn engine_limits(allow_objects: bool) -> &'static Limits {
     if allow_objects { &WITH_OBJECTS } else { &WITHOUT_OBJECTS }
 }
 
-/// Calls `encode` with `value` and `otherwise`; for full objects, with a copy, because getters may change the caller's
-/// variable.
+/// Calls `encode` with `value` and `otherwise`. For full objects, passes a copy of the value instead, because
+/// getters may change the caller's variable.
 #[inline(always)]
 pub fn held<T>(
     value: &Variant,

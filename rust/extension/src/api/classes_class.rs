@@ -80,7 +80,7 @@ impl IRefCounted for FastVariantClasses {
     }
 }
 
-/// The number of classes that a summary names.
+/// The maximum number of classes that a summary names.
 const NAMED: usize = 3;
 
 #[godot_api]
@@ -94,16 +94,19 @@ impl FastVariantClasses {
     /// of the script and of the scripts that it extends. Native properties, such as [code]position[/code], are written
     /// only if listed;
     /// [br]- [code]version[/code]: the version of the class, at least 1; the default is 1;
-    /// [br]- [code]upgrade[/code]: a Callable that takes a Dictionary with the data of an earlier version, and that
-    /// version; it returns the Dictionary for the current version;
+    /// [br]- [code]upgrade[/code]: a Callable that takes a Dictionary with the data of an earlier version,
+    /// and the number of that version; it returns the Dictionary for the current version;
     /// [br]- [code]renamed[/code]: a Dictionary from former to current names of properties; former names are read in
     /// data of any version;
-    /// [br]- [code]create[/code]: a Callable that returns a new object, for classes whose [code]_init[/code] needs arguments;
-    /// [br]- [code]keep_unknown[/code]: whether to keep properties that the class does not have and write them back,
-    /// instead of failing. They are in the object's metadata [code]_fast_variant_unknown[/code], a Dictionary.
+    /// [br]- [code]create[/code]: a Callable that returns a new object, for classes whose [code]_init[/code]
+    /// needs arguments;
+    /// [br]- [code]keep_unknown[/code]: whether to keep properties in the data that the class does not have,
+    /// and to write them back, instead of failing. The Dictionary [code]_fast_variant_unknown[/code] in the
+    /// object's metadata holds them.
     ///
     /// If the class cannot be registered, prints one error and returns an error code.
-    // `this` keeps the object alive, here and in all methods, because scripts run.
+    // `this` keeps the object alive, here and in all methods: scripts run and may drop the last other
+    // reference.
     #[func(gd_self)]
     fn register(
         this: Gd<Self>,
@@ -119,11 +122,12 @@ impl FastVariantClasses {
         })
     }
 
-    /// Allows references to resources in the project's folder [param folder] whose class is one of [param types] or
-    /// extends one. Types are native classes and [code]class_name[/code]s of scripts.
+    /// Allows references to resources in the project's folder [param folder] whose class is one of
+    /// [param types] or extends one of them. [param types] are the names of native classes and the
+    /// [code]class_name[/code]s of scripts.
     ///
-    /// Encoding writes the UID and path of such a resource instead of its contents; decoding loads it. Other resources
-    /// are ordinary objects: their class must be registered.
+    /// Encoding writes the UID and path of an allowed resource instead of its contents; decoding loads the
+    /// resource. Other resources are ordinary objects: their class must be registered.
     #[func(gd_self)]
     fn allow_resources(this: Gd<Self>, folder: GString, types: PackedStringArray) -> Code {
         guard("FastVariantClasses.allow_resources", || {
@@ -138,8 +142,9 @@ impl FastVariantClasses {
     /// Encodes [param value], whose objects must be of registered classes. If it cannot be encoded, prints one error
     /// with the path, and returns an empty array.
     ///
-    /// Values that a reader could not restore are errors: objects of other classes, Callables, Signals, and what
-    /// [method FastVariantCodec.try_encode] refuses. A freed object is written as [code]null[/code], as by the engine.
+    /// Values that a reader could not restore are errors: objects of other classes, Callables, Signals, and
+    /// all other values that [method FastVariantCodec.try_encode] refuses. A freed object is written as
+    /// [code]null[/code], as the engine does.
     #[func(gd_self)]
     fn encode(this: Gd<Self>, value: Variant) -> PackedByteArray {
         guard("FastVariantClasses.encode", || {
@@ -175,9 +180,10 @@ impl FastVariantClasses {
         })
     }
 
-    /// Decodes an object from [param bytes] into [param target], an object of the same class, which replaces the
-    /// outermost object of the data. Properties that the data lacks keep their values. After an error in a setter, some
-    /// properties may already be set. Otherwise works like [method decode] with the same [param limits].
+    /// Decodes an object from [param bytes] into [param target], which takes the place of the outermost
+    /// object of the data and must have the same class. Properties that the data lacks keep their values.
+    /// After an error in a setter, some properties may already be set. Otherwise works like [method decode]
+    /// with the same [param limits].
     #[func(gd_self)]
     fn decode_into(
         this: Gd<Self>,
@@ -194,10 +200,12 @@ impl FastVariantClasses {
         })
     }
 
-    /// Encodes each element of [param values], an Array, as [method encode] does. Returns one buffer per value, in the same order.
+    /// Encodes each element of [param values], an Array, as [method encode] does. Returns one buffer per
+    /// value, in the same order.
     ///
-    /// If a value cannot be encoded, its buffer is empty; one error names the first ten such indexes. An object in two
-    /// of the values becomes two objects. To keep one object, encode a single value that contains both.
+    /// If a value cannot be encoded, its buffer is empty; one error names the indexes of the first ten
+    /// failures. An object in two of the values becomes two objects. To keep one object, encode a single
+    /// value that contains both values.
     #[func(gd_self)]
     fn encode_batch(this: Gd<Self>, values: AnyArray) -> Array<PackedByteArray> {
         guard("FastVariantClasses.encode_batch", || {
@@ -207,7 +215,8 @@ impl FastVariantClasses {
         })
     }
 
-    /// Decodes each of the [param buffers], an Array, as [method decode] does with the same [param limits]. Prints nothing.
+    /// Decodes each of the [param buffers], an Array, as [method decode] does with the same [param limits].
+    /// Prints nothing.
     ///
     /// The result's [member FastVariantResult.value] is an Array with one value per buffer, [code]null[/code] if
     /// decoding failed. The result also has the indexes of the failed buffers, and the reason for each.
@@ -225,10 +234,12 @@ impl FastVariantClasses {
         })
     }
 
-    /// Encodes each element of [param values], an Array, into one buffer of records, in the format of [method FastVariantCodec.pack_batch].
+    /// Encodes each element of [param values], an Array, into one buffer of records, in the format of
+    /// [method FastVariantCodec.pack_batch].
     ///
-    /// If any value cannot be encoded, prints one error and returns an empty array. An object in two of the values is
-    /// an error, too, because records are read one by one; pack a single value that contains both.
+    /// If any value cannot be encoded, prints one error and returns an empty array. An object in two of the
+    /// values is an error, too, because records are read one by one; pack a single value that contains both
+    /// values.
     #[func(gd_self)]
     fn pack_batch(this: Gd<Self>, values: AnyArray) -> PackedByteArray {
         guard("FastVariantClasses.pack_batch", || {
@@ -267,8 +278,8 @@ impl FastVariantClasses {
         })
     }
 
-    /// Writes as [method save_batch] does with the same [param path] and [param values], and returns the reason if it fails.
-    /// Prints nothing.
+    /// Replaces the file at [param path] as [method save_batch] does with the same [param values], and
+    /// returns the reason if it fails. Prints nothing.
     #[func(gd_self)]
     fn try_save_batch(this: Gd<Self>, path: GString, values: AnyArray) -> Gd<FastVariantResult> {
         guard("FastVariantClasses.try_save_batch", || {
@@ -287,8 +298,8 @@ impl FastVariantClasses {
         })
     }
 
-    /// Writes as [method append_batch] does with the same [param path] and [param values], and returns the reason if it fails.
-    /// Prints nothing.
+    /// Appends to the file at [param path] as [method append_batch] does with the same [param values], and
+    /// returns the reason if it fails. Prints nothing.
     #[func(gd_self)]
     fn try_append_batch(this: Gd<Self>, path: GString, values: AnyArray) -> Gd<FastVariantResult> {
         guard("FastVariantClasses.try_append_batch", || {
@@ -314,8 +325,8 @@ impl FastVariantClasses {
     /// background, as [method FastVariantCodec.save_batch_async] does. If [method pack_batch] would refuse the values,
     /// the job fails. Prints nothing.
     ///
-    /// To load in the background, use [method FastVariantCodec.load_batch_async], and pass its value to
-    /// [method from_plain].
+    /// To load in the background, use [method FastVariantCodec.load_batch_async], and pass the result's value
+    /// to [method from_plain].
     #[func(gd_self)]
     fn save_batch_async(this: Gd<Self>, path: GString, values: AnyArray) -> Gd<FastVariantJob> {
         guard("FastVariantClasses.save_batch_async", || {

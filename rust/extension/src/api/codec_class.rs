@@ -33,8 +33,8 @@ use crate::variant::source::Objects;
 
 /// Encodes and decodes Variants exactly as the engine does: faster, in parallel batches, and with error messages.
 ///
-/// All methods are static and may be called from any thread. The bytes are those of [method @GlobalScope.var_to_bytes],
-/// so each side can read what the other writes.
+/// All methods are static and may be called from any thread. The bytes are the same as those of
+/// [method @GlobalScope.var_to_bytes], so the engine and this class can read each other's data.
 ///
 /// ```gdscript
 /// var buffers := FastVariantCodec.encode_batch([{"hp": 7}, [1, 2, 3], "text"])
@@ -61,8 +61,8 @@ impl FastVariantCodec {
     /// Encodes each element of [param values], a typed or untyped Array, in parallel. Returns one buffer per value, in
     /// the same order.
     ///
-    /// If a value cannot be encoded, its buffer is empty; one error names the first ten such indexes. With
-    /// [param full_objects], only the calling thread works, because getters run.
+    /// If a value cannot be encoded, its buffer is empty; one error names the indexes of the first ten
+    /// failures. With [param full_objects], only the calling thread works, because getters run.
     #[func]
     fn encode_batch(values: AnyArray, #[opt(default = false)] full_objects: bool) -> Array<PackedByteArray> {
         guard("FastVariantCodec.encode_batch", || {
@@ -76,8 +76,9 @@ impl FastVariantCodec {
     /// Decodes each of the [param buffers], an Array or [code]Array[PackedByteArray][/code], in parallel. Returns one
     /// value per buffer, in the same order.
     ///
-    /// If a buffer cannot be decoded, its value is [code]null[/code]; one error names the first ten such indexes. With
-    /// [param allow_objects], only the calling thread works, because setters run; see [method decode].
+    /// If a buffer cannot be decoded, its value is [code]null[/code]; one error names the indexes of the
+    /// first ten failures. With [param allow_objects], only the calling thread works, because setters run;
+    /// see [method decode].
     #[func]
     fn decode_batch(buffers: AnyArray, #[opt(default = false)] allow_objects: bool) -> VarArray {
         guard("FastVariantCodec.decode_batch", || {
@@ -91,12 +92,12 @@ impl FastVariantCodec {
         })
     }
 
-    /// Encodes each element of a typed or untyped Array, in parallel, into one buffer of records. Each record is
-    /// prefixed with its length, a little-endian 32-bit number, as by [method FileAccess.store_var] and
-    /// [method StreamPeer.put_var]: [code]get_var[/code] reads the values one by one.
+    /// Encodes each element of a typed or untyped Array, in parallel, into one buffer of records. Each record
+    /// is prefixed with its length, a little-endian 32-bit number, as [method FileAccess.store_var] and
+    /// [method StreamPeer.put_var] do; [code]get_var[/code] reads the values one by one.
     ///
-    /// If any value cannot be encoded, the result is empty; one error names the first ten such indexes. With
-    /// [param full_objects], only the calling thread works, because getters run.
+    /// If any value cannot be encoded, the result is empty; one error names the indexes of the first ten
+    /// failures. With [param full_objects], only the calling thread works, because getters run.
     #[func]
     fn pack_batch(values: AnyArray, #[opt(default = false)] full_objects: bool) -> PackedByteArray {
         guard("FastVariantCodec.pack_batch", || {
@@ -113,8 +114,8 @@ impl FastVariantCodec {
     /// [method StreamPeer.put_var], strictly and in parallel. Prints nothing.
     ///
     /// The result's [member FastVariantResult.value] is an Array of the values. If a record is damaged or
-    /// truncated, the Array ends before it, and the result has its index, the byte and the reason; no objects
-    /// are created after it. [param limits] apply to the whole buffer; the default is
+    /// truncated, the Array ends before that record, and the result has the record's index, the byte and the
+    /// reason; later records create no objects. [param limits] apply to the whole buffer; the default is
     /// [method FastVariantLimits.for_save_files].
     #[func]
     fn unpack_batch(
@@ -139,10 +140,10 @@ impl FastVariantCodec {
     /// temporary file is left. If another process is writing to the file with these methods, the call waits at most 5
     /// seconds; then the result is [constant @GlobalScope.ERR_FILE_ALREADY_IN_USE].
     ///
-    /// A value that [method load_batch] would read as a different one, or not at all, is an error, as in
+    /// A value that [method load_batch] would read as a different value, or not at all, is an error, as in
     /// [method try_encode]: an instance id, a Callable or a Signal means nothing to a later reader. With
-    /// [param full_objects], objects are written with their class and stored properties. Of script variables, only
-    /// those marked with [code]@export[/code] or [code]@export_storage[/code] are stored.
+    /// [param full_objects], objects are written with their class and stored properties. Of script variables,
+    /// only those marked with [code]@export[/code] or [code]@export_storage[/code] are stored.
     #[func]
     fn save_batch(path: GString, values: AnyArray, #[opt(default = false)] full_objects: bool) -> Code {
         guard("FastVariantCodec.save_batch", || {
@@ -164,9 +165,9 @@ impl FastVariantCodec {
         })
     }
 
-    /// Encodes each element of [param values], a typed or untyped Array, in parallel, and appends the records to the
-    /// file at [param path], in the format of [method save_batch]; with [param full_objects], objects with class and
-    /// properties. Creates the file if it does not exist.
+    /// Encodes each element of [param values], a typed or untyped Array, in parallel, and appends the records
+    /// to the file at [param path], in the format of [method save_batch]. With [param full_objects], objects
+    /// are written with class and properties. Creates the file if it does not exist.
     ///
     /// The records are flushed to disk when the call returns. If the game is killed during the call, the last record
     /// may be truncated; [method load_batch] then reports it and returns the records before it. If the file is
@@ -197,12 +198,13 @@ impl FastVariantCodec {
     /// Decodes all records of a file, as written by [method save_batch], [method append_batch] or
     /// [method FileAccess.store_var], strictly and in parallel. Prints nothing.
     ///
-    /// The result's [member FastVariantResult.value] is an Array of the values, as with [method unpack_batch]: if a
-    /// record is damaged or truncated, the Array ends before it. A record that another process is appending is read
-    /// completely or not at all: the call waits at most 5 seconds for that process. If the file cannot be read, the
-    /// error is [constant FILE_ERROR]. If the file is in another format, such as one encoded value, JSON, or an
-    /// encrypted or compressed file of [FileAccess], the message names it. [param path] can be any path that
-    /// [method FileAccess.open] accepts. The default limits are [method FastVariantLimits.for_save_files].
+    /// The result's [member FastVariantResult.value] is an Array of the values, as with
+    /// [method unpack_batch]: if a record is damaged or truncated, the Array ends before it. A record that
+    /// another process is appending is read completely or not at all: the call waits at most 5 seconds for
+    /// that process. If the file cannot be read, the error is [constant FILE_ERROR]. If the file is in
+    /// another format, such as one encoded value, JSON, or an encrypted or compressed file of [FileAccess],
+    /// the message names the format. [param path] can be any path that [method FileAccess.open] accepts. The
+    /// default limits are [method FastVariantLimits.for_save_files].
     #[func]
     fn load_batch(
         path: GString,
@@ -218,10 +220,10 @@ impl FastVariantCodec {
     /// frame, the main thread and its worker threads encode for at most [param budget_ms] milliseconds, but at least
     /// one value. Prints nothing.
     ///
-    /// The call copies the Array and the packed arrays in it, but not the Arrays, Dictionaries and objects in it. The
-    /// main thread may change those between frames: each value is encoded as it is at that time. Other threads must not
-    /// use them until the job is done. If items fail, the result has their indexes and the reason for each. Called
-    /// outside the main thread, the call does all the work before it returns.
+    /// The call copies the Array and the packed arrays in it, but not the Arrays, Dictionaries and objects in
+    /// it. The main thread may change those between frames: each value is encoded as it is when its turn
+    /// comes. Other threads must not use them until the job is done. If items fail, the result has their
+    /// indexes and the reason for each. On any other thread, the call does all the work before it returns.
     #[func]
     fn encode_batch_async(
         values: AnyArray,
@@ -291,9 +293,10 @@ impl FastVariantCodec {
     /// Encodes a value and returns the bytes or an error. Prints nothing. With [param full_objects], objects are
     /// written with class and properties, as [method encode] does.
     ///
-    /// Values that would decode to different ones are errors here: objects, and containers typed with a class, without
-    /// [param full_objects]; Callables and Signals; lone surrogates, and text that starts with a byte-order mark;
-    /// Dictionary keys that [method decode] would merge; and values of another type than their Dictionary declares.
+    /// Values that would decode to different values are errors here: objects, and containers typed with a
+    /// class, without [param full_objects]; Callables and Signals; lone surrogates, and text that starts with
+    /// a byte-order mark; Dictionary keys that [method decode] would merge; and values of another type than
+    /// their Dictionary declares.
     #[func]
     fn try_encode(value: Variant, #[opt(default = false)] full_objects: bool) -> Gd<FastVariantResult> {
         guard("FastVariantCodec.try_encode", || {
@@ -338,8 +341,9 @@ impl FastVariantCodec {
     /// Checks [param bytes] as [method try_decode] does, with the same [param limits], and returns the same error,
     /// without building the value. Prints nothing.
     ///
-    /// No script runs and nothing is loaded: with [member FastVariantLimits.allow_objects], it does not check whether
-    /// the objects can be created. The result's [member FastVariantResult.value] is [code]null[/code].
+    /// No script runs and nothing is loaded: with [member FastVariantLimits.allow_objects], the call does not
+    /// check whether the objects can be created. The result's [member FastVariantResult.value] is
+    /// [code]null[/code].
     #[func]
     fn validate(
         bytes: PackedByteArray,
@@ -375,10 +379,10 @@ impl FastVariantCodec {
     /// Decodes a value from bytes that Godot 3's [code]var2bytes[/code], [code]store_var[/code] or [code]put_var[/code]
     /// wrote.
     ///
-    /// If the bytes cannot be decoded, the result is [code]null[/code] and one error is printed; this includes text
-    /// with invalid code units, and objects with properties. With [param lossy], such units become U+FFFD, and such
-    /// objects become Dictionaries of their properties, with the class under [code]"class"[/code]. Objects are never
-    /// created.
+    /// If the bytes cannot be decoded, the result is [code]null[/code] and one error is printed; this
+    /// includes text with invalid code units, and objects with properties. With [param lossy], invalid units
+    /// become U+FFFD, and these objects become Dictionaries of their properties, with the class under
+    /// [code]"class"[/code]. Objects are never created.
     #[func]
     fn decode_godot3(bytes: PackedByteArray, #[opt(default = false)] lossy: bool) -> Variant {
         guard("FastVariantCodec.decode_godot3", || {
@@ -402,7 +406,8 @@ impl FastVariantCodec {
     /// Encodes each of the [param values], an Array, as [method encode_godot3] does with the same [param lossy], in
     /// parallel. Returns one buffer per value, in the same order.
     ///
-    /// If a value cannot be encoded, its buffer is empty; one error names the first ten such indexes.
+    /// If a value cannot be encoded, its buffer is empty; one error names the indexes of the first ten
+    /// failures.
     #[func]
     fn encode_godot3_batch(values: AnyArray, #[opt(default = false)] lossy: bool) -> Array<PackedByteArray> {
         guard("FastVariantCodec.encode_godot3_batch", || {
@@ -417,7 +422,8 @@ impl FastVariantCodec {
     /// Decodes each of the [param buffers], an Array, as [method decode_godot3] does with the same [param lossy], in
     /// parallel. Returns one value per buffer, in the same order.
     ///
-    /// If a buffer cannot be decoded, its value is [code]null[/code]; one error names the first ten such indexes.
+    /// If a buffer cannot be decoded, its value is [code]null[/code]; one error names the indexes of the
+    /// first ten failures.
     #[func]
     fn decode_godot3_batch(buffers: AnyArray, #[opt(default = false)] lossy: bool) -> VarArray {
         guard("FastVariantCodec.decode_godot3_batch", || {
@@ -471,15 +477,16 @@ impl FastVariantCodec {
         })
     }
 
-    /// Converts a file that Godot 3 wrote with [code]store_var[/code], called once or repeatedly, to one that
-    /// [method load_batch] and [method FileAccess.get_var] read, in parallel. Prints nothing. [param lossy] is as in
-    /// [method decode_godot3].
+    /// Converts a file that Godot 3 wrote with one or more calls of [code]store_var[/code] to a file that
+    /// [method load_batch] and [method FileAccess.get_var] read. Works in parallel and prints nothing.
+    /// [param lossy] is as in [method decode_godot3].
     ///
-    /// The result's [member FastVariantResult.value] is a Dictionary: the numbers of [code]records[/code],
-    /// [code]bytes_read[/code] and [code]bytes_written[/code], and [code]changes[/code], a Dictionary with a
-    /// description of each replacement and its count. If any record cannot be converted, nothing is written, and the
-    /// result has the index and the reason of each. [param from] and [param to] may be the same file, which is replaced
-    /// only on success and only if it has not changed meanwhile.
+    /// The result's [member FastVariantResult.value] is a Dictionary with the number of [code]records[/code],
+    /// the sizes [code]bytes_read[/code] and [code]bytes_written[/code], and [code]changes[/code], a
+    /// Dictionary with a description of each replacement and its count. If any record cannot be converted,
+    /// nothing is written, and the result has the index and the reason of each failure. [param from] and
+    /// [param to] may be the same file, which is replaced only on success and only if it has not changed
+    /// meanwhile.
     #[func]
     fn convert_godot3_file(
         from: GString,
@@ -509,34 +516,36 @@ impl FastVariantCodec {
     /// Creates no objects and prints nothing.
     ///
     /// The Dictionary has these keys:
-    /// [br]- [code]nodes[/code]: an [code]Array[Dictionary][/code] of the values, each before its children; the first
-    /// is the outermost value. At most [param max_nodes], between 1 and 100,000;
+    /// [br]- [code]nodes[/code]: an [code]Array[Dictionary][/code] of at most [param max_nodes] values, each
+    /// before its children; the first is the outermost value. [param max_nodes] is clamped to the range 1 to
+    /// 100,000;
     /// [br]- [code]end[/code]: the byte where the value ended, or where decoding stopped;
     /// [br]- [code]error[/code]: a [enum CodecError], [constant OK] if the value is complete;
     /// [code]message[/code]: the reason; [code]offset[/code]: the byte of the error, or −1;
-    /// [br]- [code]notes[/code]: the first 100 non-canonical encodings, which [method decode] accepts and no encoder
-    /// writes, each with [code]offset[/code] and [code]message[/code], in order; also trailing bytes. Duplicate
-    /// Dictionary keys are not detected; [code]notes_left_out[/code]: how many more there are;
-    /// [br]- [code]piece_offsets[/code], a [PackedInt64Array], and [code]piece_kinds[/code], a [PackedByteArray]: the
-    /// role of the bytes from each offset to the next one or to [code]end[/code]: 0 is content, 1 a header, 2 the
-    /// declared type of a container, 3 a count or length, 4 padding. There are at most eight for each of
-    /// [param max_nodes]; the rest counts as content.
+    /// [br]- [code]notes[/code]: the first 100 non-canonical encodings, which [method decode] accepts and no
+    /// encoder writes, each with [code]offset[/code] and [code]message[/code], in order. Trailing bytes are
+    /// noted, too; duplicate Dictionary keys are not detected. [code]notes_left_out[/code]: the number of
+    /// further notes;
+    /// [br]- [code]piece_offsets[/code], a [PackedInt64Array], and [code]piece_kinds[/code], a
+    /// [PackedByteArray]: the role of the bytes from each offset to the next one or to [code]end[/code]: 0 is
+    /// content, 1 a header, 2 the declared type of a container, 3 a count or length, 4 padding. There are at
+    /// most eight pieces for each of [param max_nodes]; the remaining bytes count as content.
     ///
-    /// Each node has these:
+    /// Each node has these keys:
     /// [br]- [code]type[/code]: an [enum Variant.Type]; [code]type_name[/code]: its name;
     /// [br]- [code]parent[/code]: the index of the parent node, −1 for the outermost; [code]children[/code]: the
     /// indexes of its children, in order;
     /// [br]- [code]role[/code]: its role in its parent: [code]"root"[/code], [code]"element"[/code],
-    /// [code]"key"[/code], [code]"value"[/code] (with [code]index[/code], that of the element or entry) or
-    /// [code]"property"[/code] (with [code]name[/code], whose bytes precede the node);
-    /// [br]- [code]offset[/code] and [code]size[/code]: its bytes, counted as by
-    /// [method PackedByteArray.decode_var_size]: from its 4-byte header to the end of its padding, including the
-    /// missing padding of a last [PackedByteArray];
-    /// [br]- [code]is_complete[/code]: whether it was decoded completely; if not, [code]size[/code] is that of the
-    /// decoded part;
+    /// [code]"key"[/code], [code]"value"[/code] (with [code]index[/code], the index of the element or entry)
+    /// or [code]"property"[/code] (with [code]name[/code], whose bytes precede the node);
+    /// [br]- [code]offset[/code] and [code]size[/code]: its bytes, counted as
+    /// [method PackedByteArray.decode_var_size] counts them: from its 4-byte header to the end of its
+    /// padding, including the missing padding of a last [PackedByteArray];
+    /// [br]- [code]is_complete[/code]: whether it was decoded completely; if not, [code]size[/code] is the
+    /// size of the decoded part;
     /// [br]- [code]header[/code]: the header's number; [code]flags[/code]: its flag bits by name;
     /// [br]- [code]preview[/code]: a short form of the value, at most 121 characters;
-    /// [br]- [code]count[/code]: the number of elements, entries or properties, where there is one;
+    /// [br]- [code]count[/code]: the number of elements, entries or properties, for values that have them;
     /// [br]- [code]element_types[/code]: the declared types of a typed container, for elements or for keys and values;
     /// [br]- [code]left_out[/code], [code]left_out_offset[/code], [code]left_out_size[/code]: for children beyond
     /// [param max_nodes]: their number, offset and size.
@@ -550,7 +559,7 @@ impl FastVariantCodec {
         })
     }
 
-    /// Versions, settings and the access path to engine memory, for bug reports.
+    /// Returns versions, settings and the access path to engine memory, for bug reports.
     ///
     /// The Dictionary has these keys:
     /// [br]- [code]addon_version[/code], [code]engine_version[/code], [code]engine_build[/code] ([code]"debug"[/code]
@@ -558,12 +567,13 @@ impl FastVariantCodec {
     /// [code]"double"[/code]);
     /// [br]- [code]threads[/code]: the number of threads for one call, including the calling thread;
     /// [code]parallel_threshold_bytes[/code]: the size from which several threads are used;
-    /// [br]- [code]access_path[/code]: the one in use: [code]"direct"[/code], or [code]"portable"[/code] if engine
-    /// memory is accessed only through the engine's documented functions; [code]access_reason[/code]: the reason;
+    /// [br]- [code]access_path[/code]: the access path in use: [code]"direct"[/code], or
+    /// [code]"portable"[/code] if engine memory is accessed only through the engine's documented functions;
+    /// [code]access_reason[/code]: the reason;
     /// [br]- [code]offsets[/code]: the offsets in engine memory found at start-up, in bytes, by name; empty if portable
     /// access was requested or an offset was not found;
-    /// [br]- [code]failed_facts[/code]: the fact about engine memory that does not hold, if any: verification stops at
-    /// the first.
+    /// [br]- [code]failed_facts[/code]: the first fact about engine memory that does not hold, if any;
+    /// verification stops there.
     #[func]
     fn get_engine_report() -> VarDictionary {
         guard("FastVariantCodec.get_engine_report", engine_report::report)
@@ -573,7 +583,7 @@ impl FastVariantCodec {
     /// hexadecimal, and the value, indented by its level. An error or a non-canonical encoding adds a line that marks
     /// its first byte and gives the reason. Creates no objects and prints nothing.
     ///
-    /// Shows at most 10,000 values and 100 notes, each in fewer than 600 bytes, and counts the rest.
+    /// Shows at most 10,000 values and 100 notes, each in fewer than 600 bytes, and counts the others.
     #[func]
     fn describe(bytes: PackedByteArray) -> GString {
         guard("FastVariantCodec.describe", || {

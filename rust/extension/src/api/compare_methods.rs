@@ -15,8 +15,8 @@ use crate::compare;
 
 #[godot_api(secondary)]
 impl FastVariantCodec {
-    /// Returns a patch that turns [param old] into [param new]; apply it with [method patch]. The patch is itself an encoded value of
-    /// plain containers; [code]docs/patch.md[/code] describes it.
+    /// Returns a patch that turns [param old] into [param new]; apply it with [method patch]. The patch is
+    /// itself an encoded value of plain containers; [code]docs/patch.md[/code] describes it.
     ///
     /// ```gdscript
     /// var before := {"name": "Ada", "hp": 87}
@@ -24,14 +24,15 @@ impl FastVariantCodec {
     /// var after: Dictionary = FastVariantCodec.patch(before, change).value
     /// ```
     ///
-    /// A bounded search finds elements that were added to an Array or removed from it. If a value cannot be encoded
-    /// exactly, as with [method try_encode], prints one error and returns an empty array. Objects are such values.
+    /// A bounded search finds elements that were added to an Array or removed from it. If [method try_encode]
+    /// would refuse a value, such as an object, prints one error and returns an empty array.
     #[func]
     fn diff(old: Variant, new: Variant) -> PackedByteArray {
         guard("FastVariantCodec.diff", || or_report("FastVariantCodec.diff", compare::diff(&old, &new)))
     }
 
-    /// Returns the patch that turns the value encoded in [param old] into the one encoded in [param new], as [method diff] does. Decodes nothing.
+    /// Returns the patch that turns the value encoded in [param old] into the value encoded in [param new],
+    /// as [method diff] does. Decodes nothing.
     ///
     /// The bytes are read strictly, within [param limits]; the default is [method FastVariantLimits.for_save_files]. If
     /// they cannot be read, prints one error and returns an empty array.
@@ -47,14 +48,15 @@ impl FastVariantCodec {
         })
     }
 
-    /// Applies [param patch], made by [method diff], to [param value], and returns the new value or an error. [param value] does not
-    /// change. Prints nothing.
+    /// Applies [param patch], made by [method diff], to [param value], and returns the new value or an error.
+    /// [param value] does not change. Prints nothing.
     ///
-    /// Keys are in the order of the new value. If the patch does not fit [param value], the result is the error
-    /// [constant BAD_PATCH], with the path. A patch made for another value may fit by chance and give a wrong result. An untrusted patch can
-    /// produce any value that [param limits] allow; the default is [method FastVariantLimits.for_save_files]. The limits apply to the old
-    /// and the new value, and [member FastVariantLimits.max_bytes] also to the patch. Objects in the new value
-    /// are [EncodedObjectAsID]s, as after [method decode].
+    /// Keys are in the order of the new value. If the patch does not fit [param value], the result is the
+    /// error [constant BAD_PATCH], with the path. A patch made for another value may fit by chance and give a
+    /// wrong result. An untrusted patch can produce any value that [param limits] allow; the default is
+    /// [method FastVariantLimits.for_save_files]. The limits apply to the old and the new value, and
+    /// [member FastVariantLimits.max_bytes] also to the patch. Objects in the new value are
+    /// [EncodedObjectAsID]s, as after [method decode].
     #[func]
     fn patch(
         value: Variant,
@@ -87,10 +89,10 @@ impl FastVariantCodec {
     /// Dictionary: [code]path[/code] is an Array of keys and indexes, [code]old[/code] and [code]new[/code] are the
     /// values there. An added value has no [code]old[/code], and a removed one no [code]new[/code].
     ///
-    /// The order of keys makes no difference. Indexes are those of the old Array, or of the new one for added elements.
-    /// Time and memory grow with the number of differences: for untrusted values, choose a small [param max]. If a
-    /// value cannot be encoded exactly, as with [method FastVariantCodec.try_encode], prints one error and returns an
-    /// empty Array.
+    /// The order of keys makes no difference. Indexes refer to the old Array; the indexes of added elements
+    /// refer to the new Array. Time and memory grow with the number of differences: for untrusted values,
+    /// choose a small [param max]. If [method FastVariantCodec.try_encode] would refuse a value, prints one
+    /// error and returns an empty Array.
     #[func]
     fn differences(old: Variant, new: Variant, #[opt(default = 100)] max: i64) -> Array<VarDictionary> {
         guard("FastVariantCodec.differences", || {
@@ -116,14 +118,16 @@ impl FastVariantCodec {
         })
     }
 
-    /// Returns a 64-bit hash of [param value] that does not depend on the platform or on the order of Dictionary entries. Different values
-    /// almost certainly have different fingerprints; types and all bits of floats matter. Two things differ between peers with equal states:
-    /// objects, which are hashed by instance id, and vectors in engines compiled with [code]precision=double[/code].
+    /// Returns a 64-bit hash of [param value] that does not depend on the platform or on the order of
+    /// Dictionary entries. Different values almost certainly have different fingerprints; types and all bits
+    /// of floats matter. Peers with equal states get different fingerprints if the value contains objects,
+    /// which are hashed by instance id, or if it contains vectors and only one engine is compiled with
+    /// [code]precision=double[/code].
     ///
-    /// The hash is XXH3-64 with seed 0 of the encoded value, in which the sum of their fingerprints replaces the
-    /// entries of each Dictionary; [code]docs/patch.md[/code] has the definition. Use it to check whether two peers
-    /// agree. It is not a signature: anyone who can choose the values can make two with the same fingerprint. If the
-    /// value cannot be encoded, prints one error and returns 0.
+    /// The hash is XXH3-64 with seed 0 of the encoded value, in which the sum of the entries' fingerprints
+    /// replaces the entries of each Dictionary; [code]docs/patch.md[/code] has the definition. Use it to
+    /// check whether two peers agree. It is not a signature: anyone who can choose the values can make two
+    /// with the same fingerprint. If the value cannot be encoded, prints one error and returns 0.
     #[func]
     fn fingerprint(value: Variant) -> i64 {
         guard("FastVariantCodec.fingerprint", || {
@@ -131,8 +135,8 @@ impl FastVariantCodec {
         })
     }
 
-    /// Returns the [method fingerprint] of the value encoded in [param bytes], without decoding it. The bytes are read strictly, within
-    /// [param limits]; the default is [method FastVariantLimits.for_save_files].
+    /// Returns the [method fingerprint] of the value encoded in [param bytes], without decoding it. The bytes
+    /// are read strictly, within [param limits]; the default is [method FastVariantLimits.for_save_files].
     #[func]
     fn fingerprint_bytes(
         bytes: PackedByteArray,
@@ -149,7 +153,7 @@ fn at_most(max: i64) -> usize {
     usize::try_from(max).unwrap_or(0)
 }
 
-/// The result. If there is none, prints the error and returns the default.
+/// Returns the result. After an error, prints it and returns the default.
 fn or_report<R: Default>(method: &str, result: Result<R>) -> R {
     result.unwrap_or_else(|error| {
         report::failure(method, &error);

@@ -37,7 +37,7 @@ macro_rules! codes {
 include!("codes.rs");
 
 impl ErrorCode {
-    /// Its name in scripts.
+    /// The name of the code in scripts.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(code, ..)| *code == self).map_or("", |(_, name, _)| name)
     }
@@ -84,9 +84,9 @@ impl From<&Error> for ErrorCode {
             ErrorKind::NotFound { .. } => Self::NotFound,
             ErrorKind::Patch(_) => Self::BadPatch,
             ErrorKind::UnexpectedType { .. } => Self::BadArgument,
-            // Only calls in Rust return these.
+            // Only Rust callers of `variant_codec` can get these errors.
             ErrorKind::OutOfRange { .. } | ErrorKind::Message(_) => Self::BadArgument,
-            // The enum is non-exhaustive: a new kind needs its row here.
+            // `ErrorKind` is non-exhaustive: add an arm above for each new kind.
             _ => Self::InternalError,
         }
     }
@@ -140,7 +140,7 @@ impl GodotConvert for ErrorCode {
 }
 
 impl ToGodot for ErrorCode {
-    // By value: godot-rust has no public name for it.
+    // Passes by value; godot-rust has no public name for this type.
     type Pass = <i32 as ToGodot>::Pass;
 
     fn to_godot(&self) -> i32 {

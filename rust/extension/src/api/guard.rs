@@ -11,13 +11,13 @@ use variant_codec::Error;
 use super::report;
 use crate::panics::catch_panic;
 
-/// The return value of a call after an internal error.
+/// A return type of entry points, and its value after an internal error.
 pub trait OnFailure {
-    /// Prints the error, or returns it.
+    /// Prints the error, or returns a value that holds it.
     fn failed(method: &str, error: &Error) -> Self;
 }
 
-/// Prints the error and returns an empty result.
+/// Implements [`OnFailure`] for these types: prints the error and returns an empty value.
 macro_rules! nothing {
     ($($ty:ty)*) => {
         $(impl OnFailure for $ty {

@@ -14,12 +14,12 @@ use crate::variant::builder::VariantBuilder;
 use crate::variant::input::{Input, Reading};
 use crate::variant::keys::KeyCache;
 
-/// The number of values that a description shows.
+/// The maximum number of values that a description shows.
 pub const DESCRIBED: usize = 10_000;
 /// The maximum number of nodes for scripts. Each is a Dictionary of about 2 KiB.
 const MAX_NODES: i64 = 100_000;
 
-/// The number of nodes that a script gets.
+/// Clamps the number of nodes that a script asks for.
 fn within_limit(max_nodes: i64) -> usize {
     max_nodes.clamp(1, MAX_NODES) as usize
 }
@@ -34,7 +34,8 @@ pub fn to_dictionary(bytes: &[u8], max_nodes: i64) -> Result<VarDictionary> {
         Some(format) => Error::new(format.into()).at(0),
         None => error.clone(),
     });
-    // Built like decoded values: thousands of Dictionaries with the same keys are the builder's best case.
+    // The builder for decoded values makes the result, because it is fastest for thousands of Dictionaries
+    // with the same keys.
     let (nothing, limits) = (Input::Owned(PackedByteArray::new()), Limits::unlimited());
     let (strictness, mut keys) = (Strictness::Lenient, KeyCache::default());
     let mut builder =
@@ -176,7 +177,7 @@ impl<'s, S: Sink> Entries<'s, S> {
         self.add(key, |sink| sink.int(int as i64))
     }
 
-    /// The offset of an error; −1 if there is none.
+    /// Adds the offset of an error, or −1 if there is none.
     fn add_offset(&mut self, error: Option<&Error>) -> Result<()> {
         let offset = error.and_then(Error::offset).map_or(-1, |offset| offset as i64);
         self.add("offset", |sink| sink.int(offset))

@@ -27,10 +27,11 @@ use crate::variant::built::CreatedObjects;
 ///     print(result.value)
 /// ```
 ///
-/// A job without references and signal connections is cancelled; a save always completes, even if the game quits.
-/// Objects that a job has created and that you did not receive are freed. You may change and free a job's arguments as
-/// soon as the call returns, with the exceptions in [method FastVariantCodec.encode_batch_async]. Jobs of one kind run
-/// in the order in which they were started, and yield to calls that the game waits for.
+/// A job that has neither references nor signal connections is cancelled; a save always completes, even if
+/// the game quits. Objects that a job has created and that you did not receive are freed. You may change and
+/// free a job's arguments as soon as the call returns, with the exceptions in
+/// [method FastVariantCodec.encode_batch_async]. Jobs of one kind run in the order in which they were
+/// started, and yield to calls that the game waits for.
 #[derive(GodotClass)]
 #[class(tool, base=RefCounted)]
 pub struct FastVariantJob {
@@ -39,7 +40,8 @@ pub struct FastVariantJob {
     result: Mutex<Option<(Gd<FastVariantResult>, CreatedObjects)>>,
     /// The progress that was last emitted.
     emitted: AtomicUsize,
-    /// Whether `completed` has been emitted. A listener to `progressed` may run the next frame before that.
+    /// Whether `completed` has been emitted. Prevents a second emission if a listener to `progressed` runs
+    /// the next frame itself.
     was_completed_emitted: AtomicBool,
     base: Base<RefCounted>,
 }
@@ -66,9 +68,9 @@ impl FastVariantJob {
     #[signal]
     fn progressed(done: i64, total: i64);
 
-    /// Emitted once, on the main thread, when the job has succeeded, failed or been cancelled; see [param result].
-    /// Emitted in a later frame than the job was started in, and only after something is connected: [code]await[/code]
-    /// also returns if the job was already done.
+    /// Emitted once, on the main thread, when the job has succeeded, failed or been cancelled; see
+    /// [param result]. Emitted only in a later frame than the one in which the job was started, and only
+    /// after something is connected, so [code]await[/code] also returns if the job is already done.
     #[signal]
     fn completed(result: Gd<FastVariantResult>);
 
@@ -133,7 +135,7 @@ impl FastVariantJob {
                 Ok(mut tree) => {
                     tree.connect(FRAME, &this.callable(ON_FRAME).bindv(&varray![&held].upcast_any_array()));
                 }
-                // Nothing else calls the job in each frame.
+                // Without a SceneTree, nothing calls the job in each frame, so it runs to its end now.
                 Err(_) => {
                     let job = Arc::clone(&this.bind().job);
                     job.run_to_end();
@@ -207,7 +209,8 @@ impl Drop for FastVariantJob {
     }
 }
 
-/// The references held by the connection to frames, which keeps the job alive during `await`, and by a call through it.
+/// The number of references that the extension itself holds: by the connection to `process_frame`, which
+/// keeps the job alive during `await`, and by a call through that connection.
 const OWN_REFERENCES: i32 = 3;
 
 const FRAME: &str = "process_frame";
@@ -247,7 +250,7 @@ impl FastVariantJob {
         !this.get_signal_connection_list(signal).is_empty()
     }
 
-    /// Whether the job has neither references nor signal connections.
+    /// Whether scripts have dropped the job: they hold no reference and wait for no signal.
     fn is_abandoned(this: &Gd<Self>) -> bool {
         let has_emitted_all = || {
             let fields = this.bind();

@@ -16,9 +16,10 @@ use crate::threads::lock;
 
 /// Limits on what [FastVariantCodec] accepts when it decodes strictly.
 ///
-/// Counts include nested values. [code]-1[/code] means no limit; any other negative number allows nothing, because
-/// the engine turns NaN and floats outside the range of int into such numbers. A new resource has the limits of [method for_save_files].
-/// Any thread may set the properties at any time; a call uses them as they were when it began.
+/// Counts include nested values. [code]-1[/code] means no limit; any other negative number allows nothing,
+/// because the engine turns NaN and floats outside the range of int into such numbers. A new resource has the
+/// limits of [method for_save_files]. Any thread may set the properties at any time; a call uses them as they
+/// were when it began.
 ///
 /// ```gdscript
 /// var packet := var_to_bytes({"position": Vector2(3, 4)}) # From a stranger.
@@ -29,8 +30,9 @@ use crate::threads::lock;
 ///     print(result.message)
 /// ```
 ///
-/// [b]Presets:[/b] network — 1 MiB, 32 levels, 100,000 values, 10,000 entries in one Dictionary, 16 MiB of memory, no
-/// colliding keys; save files — 2 GiB − 1, 1024 levels, no other limit; unlimited — the same, with trailing bytes allowed.
+/// [b]Presets:[/b] network — 1 MiB, 32 levels, 100,000 values, 10,000 entries in one Dictionary, 16 MiB of
+/// memory, no colliding keys; save files — 2 GiB − 1, 1024 levels, no other limit; unlimited — the same, with
+/// trailing bytes allowed.
 #[derive(GodotClass)]
 #[class(tool, init, base=Resource)]
 pub struct FastVariantLimits {
@@ -59,12 +61,13 @@ pub struct FastVariantLimits {
     #[export]
     #[var(get, set)]
     allow_trailing_bytes: PhantomVar<bool>,
-    /// If [code]true[/code], accepts non-canonical encodings, which programs other than Godot write: 8-byte numbers
-    /// that fit in 4 bytes, missing or non-zero padding at the end, [PackedStringArray] elements without a terminating
-    /// NUL, bools other than 0 and 1, text with a byte-order mark, and a few more (docs/format.md lists all). All other
-    /// checks and limits still apply, and the value is that of [method @GlobalScope.bytes_to_var]. Set this if peers or
-    /// tools use a library for Python, JavaScript or another language. Leave it off between Godot games, where such
-    /// data is damaged or forged.
+    /// If [code]true[/code], accepts non-canonical encodings, which programs other than Godot write: 8-byte
+    /// numbers that fit in 4 bytes, missing or non-zero padding at the end, [PackedStringArray] elements
+    /// without a terminating NUL, bools other than 0 and 1, text with a byte-order mark, and a few more
+    /// (docs/format.md lists all). All other checks and limits still apply, and the value is the one that
+    /// [method @GlobalScope.bytes_to_var] returns. Set this if peers or tools use a library for Python,
+    /// JavaScript or another language. Leave it off between Godot games, where such data is damaged or
+    /// forged.
     #[export]
     #[var(get, set)]
     allow_non_canonical: PhantomVar<bool>,
@@ -79,14 +82,15 @@ pub struct FastVariantLimits {
     #[export]
     #[var(get, set)]
     allow_objects: PhantomVar<bool>,
-    /// The native classes that objects may have, by exact name. If empty, every class that can be instantiated is
-    /// allowed. Scripts that extend such a class are allowed unless [member allowed_scripts] lists others.
+    /// The native classes that objects may have, by exact name. If empty, every class that can be
+    /// instantiated is allowed. Scripts that extend an allowed class are allowed, too, unless
+    /// [member allowed_scripts] lists only others.
     #[export]
     #[var(get, set)]
     allowed_classes: PhantomVar<PackedStringArray>,
     /// The scripts that objects may have and that may be types of containers, by exact path, such as
-    /// [code]"res://hero.gd"[/code]. If empty, every script of the project that extends one of the classes is allowed:
-    /// with [code]["RefCounted"][/code] in [member allowed_classes], most of them.
+    /// [code]"res://hero.gd"[/code]. If empty, every script of the project that extends one of the allowed
+    /// classes is allowed: with [code]["RefCounted"][/code] in [member allowed_classes], most scripts.
     #[export]
     #[var(get, set)]
     allowed_scripts: PhantomVar<PackedStringArray>,
@@ -99,7 +103,7 @@ pub struct FastVariantLimits {
     base: Base<Resource>,
 }
 
-/// The number that stands for no limit.
+/// The number that means no limit.
 const NO_LIMIT: i64 = -1;
 
 /// The values of the properties.
@@ -169,7 +173,8 @@ impl FastVariantLimits {
         guard("FastVariantLimits.for_network", || Self::from_limits(&Limits::for_network()))
     }
 
-    /// Returns limits for the game's own files: everything that the format can hold, without trailing bytes.
+    /// Returns limits for the game's own files. They allow everything that the format can hold, except
+    /// trailing bytes and objects.
     #[func]
     fn for_save_files() -> Gd<Self> {
         guard("FastVariantLimits.for_save_files", || Self::from_limits(&Limits::for_save_files()))
@@ -193,7 +198,7 @@ impl FastVariantLimits {
     }
 }
 
-/// Refuses everything, which is safer than no limits.
+/// After an internal error, returns limits that refuse everything, which is safer than no limits.
 impl OnFailure for Gd<FastVariantLimits> {
     fn failed(method: &str, error: &Error) -> Self {
         report::failure(method, error);
@@ -237,7 +242,7 @@ impl FastVariantLimits {
 }
 
 impl Values {
-    /// A brief description of the limits, and of what else is allowed.
+    /// A brief description of the limits and options.
     fn summary(&self) -> String {
         let numbers = [
             ("max_bytes", self.max_bytes),

@@ -17,7 +17,8 @@ macro_rules! properties {
                     guard(concat!(stringify!($class), ".", stringify!($get)), || lock(&self.values).$name.clone())
                 }
 
-                // Not const in scripts, since it returns nothing: see `rust/engine/src/arguments.rs`.
+                // Scripts see a setter as non-const, because it returns nothing: see
+                // `rust/engine/src/arguments.rs`.
                 #[func]
                 fn $set(&self, value: $ty) {
                     guard(concat!(stringify!($class), ".", stringify!($set)), || lock(&self.values).$name = value)

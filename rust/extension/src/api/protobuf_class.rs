@@ -23,8 +23,9 @@ pub struct FastProtobufCodec {}
 
 #[godot_api]
 impl FastProtobufCodec {
-    /// Compiles the schema in the file at [param path]: a [code].proto[/code] file in proto2, proto3 or an edition, or, with any
-    /// other extension, a descriptor set from [code]protoc --include_imports --descriptor_set_out[/code].
+    /// Compiles the schema in the file at [param path]: a [code].proto[/code] file in proto2, proto3 or an
+    /// edition, or, with any other extension, a descriptor set from
+    /// [code]protoc --include_imports --descriptor_set_out[/code].
     ///
     /// Searches for imports in each of [param import_folders], in the folder of the file, and in
     /// [code]res://[/code], in this order. [code]google/protobuf/timestamp.proto[/code] and the other

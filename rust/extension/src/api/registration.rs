@@ -22,7 +22,7 @@ fn add(help: InherentImplDocs) {
     __GODOT_DOCS_REGISTRY.lock().unwrap_or_else(PoisonError::into_inner).push(shard);
 }
 
-/// The error codes, as `FastVariantCodec.CodecError`.
+/// Registers the error codes as `FastVariantCodec.CodecError`.
 fn error_codes() {
     let enumerators =
         ErrorCode::ALL.iter().map(|&(code, name, _)| IntegerConstant::new(name, code as i32)).collect();

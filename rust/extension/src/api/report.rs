@@ -7,7 +7,7 @@ use crate::batch::failed::Failed;
 use crate::files::FileError;
 use crate::variant::lost_objects;
 
-/// The number of failed items of a batch that a message names.
+/// The maximum number of failed items of a batch that a message names.
 const NAMED: usize = 10;
 
 /// Prints the error of a call of `method`.
@@ -15,7 +15,8 @@ pub fn failure(method: &str, error: &Error) {
     godot_error!("{method}: {error}.");
 }
 
-/// Prints how many elements and keys a call of `method` dropped, as the engine does.
+/// Prints how many elements and keys a call of `method` dropped from typed containers; the engine drops them,
+/// too.
 pub fn dropped(method: &str, count: usize) {
     let dropped = if count == 1 {
         "1 value dropped from a typed container, whose type it does not match".to_owned()
@@ -37,8 +38,8 @@ pub fn file(method: &str, error: &FileError) {
     godot_error!("{method}: {error}.");
 }
 
-/// Prints a warning for each class whose objects lose their contents in a call of `method`: once per class and run of the game, in
-/// debug builds.
+/// Prints a warning for each class whose objects lose their contents in a call of `method`: once per class
+/// and run of the game, in debug builds.
 #[inline(always)]
 pub fn lost_objects(method: &str) {
     if lost_objects::are_noted() {
@@ -60,7 +61,7 @@ pub fn summary(failed: &Failed) -> Option<String> {
     Some(format!("{listed}; item {first}: {error}"))
 }
 
-/// The number of failed items, and the first of their indexes.
+/// The number of failed items, and the indexes of the first ones.
 fn listed(named: &[String], count: usize) -> String {
     match named {
         [only] => format!("1 item failed, at index {only}"),

@@ -38,23 +38,24 @@ pub struct FastVariantResult {
     /// The error message; empty if the call succeeded.
     #[var(no_set)]
     message: GString,
-    /// When decoding, the byte of the error or the end of the value. When encoding, the number of bytes written.
-    /// [code]-1[/code] if there is no such byte.
+    /// When decoding, the byte of the error or the end of the value. When encoding, the number of bytes
+    /// written. [code]-1[/code] if an error belongs to no byte.
     #[var(no_set)]
     offset: i64,
     /// The path to the error in the value, such as [code][3]."hp"[/code]; empty for the value itself.
     #[var(no_set)]
     path: GString,
-    /// The number of bytes read. For a batch, only valid records count; otherwise 0 if the call failed.
+    /// The number of bytes read; 0 if the call failed. For records, the number of bytes before the first
+    /// invalid record.
     #[var(no_set)]
     bytes_read: i64,
     /// The indexes of the failed items of a batch, or of the rows that lack a field of
     /// [method FastVariantView.try_columns]. Indexes above 2147483647 appear as that number.
     #[var(no_set)]
     failed: PackedInt32Array,
-    /// The errors of all failed items, or of the first.
+    /// The errors of all failed items, or only of the first.
     reasons: Vec<(usize, Error)>,
-    /// Whether the message is that of the only failed item.
+    /// Whether the message describes the only failed item.
     is_about_item: bool,
 }
 
@@ -74,17 +75,18 @@ impl IRefCounted for FastVariantResult {
     }
 }
 
-/// The message of results and jobs that the editor recreated or that a script made.
+/// The message of results and jobs that the editor recreated or that a script created with `new()`.
 const LOST: &str =
     "holds nothing: created by a script with new(), or emptied when the editor reloaded the extension";
 
-/// The offset of errors without one.
+/// The value of `offset` for errors without an offset.
 const NO_OFFSET: i64 = -1;
 
 #[godot_api]
 impl FastVariantResult {
     /// Returns [code]true[/code] if the call succeeded.
-    // `this` keeps the object alive, here and in all methods: printing an error runs Loggers, which are scripts.
+    // `this` keeps the object alive, here and in all methods: printing an error runs Loggers, scripts that
+    // may drop the last other reference.
     #[func(gd_self)]
     fn is_ok(this: Gd<Self>) -> bool {
         guard("FastVariantResult.is_ok", || this.bind().error == ErrorCode::Ok)
@@ -155,7 +157,7 @@ impl FastVariantResult {
         Ok(Gd::from_object(Self { value, failed: indexes(incomplete), ..Self::new() }))
     }
 
-    /// The result of a batch: one value per item, including failed ones.
+    /// The result of a batch: one value per item, including failed items.
     pub fn batch(value: Variant, failed: Failed) -> Gd<Self> {
         let mut result = failed.reasons.first().map_or_else(Self::new, |(_, error)| Self::of_error(error));
         result.value = value;
@@ -166,8 +168,8 @@ impl FastVariantResult {
         Gd::from_object(result)
     }
 
-    /// The result of reading records, from a file if there is a path. It has the values before an error. Also returns
-    /// the objects to free if the caller never receives the result.
+    /// The result of reading records, from a file if there is a path. The result has the values before the
+    /// first invalid record. Also returns the objects to free if the caller never receives the result.
     fn unpacked_with_created(unpacked: Unpacked, path: Option<&str>) -> (Gd<Self>, CreatedObjects) {
         let Unpacked { values, created, end, failed } = unpacked;
         let value = values.into_array().to_variant();

@@ -23,7 +23,7 @@ use crate::threads::lock;
 use crate::variant::built::Built;
 use crate::variant::keys::KeyCache;
 
-/// The number of messages that `print()` names.
+/// The maximum number of messages that `print()` names.
 const NAMED: usize = 3;
 
 /// The messages of a [code].proto[/code] file, from [method FastProtobufCodec.load_schema].
@@ -53,8 +53,8 @@ const NAMED: usize = 3;
 #[derive(GodotClass)]
 #[class(tool, init, base=RefCounted)]
 pub struct FastProtobufSchema {
-    /// If [code]true[/code], uses compact wire types instead of protobuf's: smaller, but only FastVariantCodec reads
-    /// them.
+    /// If [code]true[/code], uses compact wire types instead of protobuf's. Messages are then smaller, but
+    /// only FastVariantCodec reads them.
     #[var(get, set)]
     compact: PhantomVar<bool>,
     /// If [code]true[/code], decodes enums as names. Encoding accepts names and numbers.
@@ -125,12 +125,13 @@ impl IRefCounted for FastProtobufSchema {
 
 #[godot_api(secondary)]
 impl FastProtobufSchema {
-    /// Encodes [param message], whose type is [param message_name], with or without its package.
+    /// Encodes [param message] as a message of type [param message_name], with or without the package.
     ///
     /// Fields are written in the order of their numbers, as in the official implementation's deterministic output. If
     /// the Dictionary does not fit the message, prints one error with the path to the field and the expected type, and
     /// returns an empty array.
-    // `this` keeps the object alive, here and in all methods: printing an error runs Loggers, which are scripts.
+    // `this` keeps the object alive, here and in all methods: printing an error runs Loggers, scripts that
+    // may drop the last other reference.
     #[func(gd_self)]
     fn encode(this: Gd<Self>, message_name: GString, message: AnyDictionary) -> PackedByteArray {
         guard("FastProtobufSchema.encode", || {
@@ -161,7 +162,8 @@ impl FastProtobufSchema {
     /// Encodes each of the [param messages], an Array, as [method encode] does with the same [param message_name], in
     /// parallel. Returns one buffer per message, in the same order.
     ///
-    /// If a message cannot be encoded, its buffer is empty; one error names the first ten such indexes.
+    /// If a message cannot be encoded, its buffer is empty; one error names the indexes of the first ten
+    /// failures.
     #[func(gd_self)]
     fn encode_batch(this: Gd<Self>, message_name: GString, messages: AnyArray) -> Array<PackedByteArray> {
         guard("FastProtobufSchema.encode_batch", || {
@@ -188,7 +190,8 @@ impl FastProtobufSchema {
     /// Decodes each of the [param buffers], an Array, as [method decode] does with the same [param message_name], in
     /// parallel. Returns one message per buffer, in the same order.
     ///
-    /// If a buffer cannot be decoded, its message is [code]null[/code]; one error names the first ten such indexes.
+    /// If a buffer cannot be decoded, its message is [code]null[/code]; one error names the indexes of the
+    /// first ten failures.
     #[func(gd_self)]
     fn decode_batch(this: Gd<Self>, message_name: GString, buffers: AnyArray) -> VarArray {
         guard("FastProtobufSchema.decode_batch", || {

@@ -1,6 +1,6 @@
 //! The text that `print()` and `str()` show for the extension's objects: one short line, like `<Node#123>`.
 //!
-//! Making it runs no scripts. Large values show only their type and size.
+//! Creating the text runs no scripts. Large values show only their type and size.
 
 use std::fmt::{self, Display};
 

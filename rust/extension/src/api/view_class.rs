@@ -32,12 +32,13 @@ use crate::view::{Column, Format, Shown, Step, Test, fill, get, matching, sought
 /// an Array for keys that contain [code]/[/code]. Use names for properties of objects, and indexes for elements of
 /// packed arrays.
 ///
-/// [b]What is read.[/b] Opening a view reads nothing, except for files in [code]res://[/code]. To find a value, the
-/// view uses lengths and counts to skip the data before it. It remembers the offsets of skipped elements and keys, so
-/// the next access is fast. It checks only the value that you ask for, as strictly as
-/// [method FastVariantCodec.try_decode], within the limits, with the same errors at the same bytes. It never creates
-/// objects, whatever the limits allow: fetch their properties. It never finds a value that decoding would not return:
-/// if a Dictionary repeats the key, or a typed container holds a value of another type, the result is an error.
+/// [b]Reading on demand.[/b] Opening a view reads nothing, except for files in [code]res://[/code]. To find a
+/// value, the view uses lengths and counts to skip the data before it. It remembers the offsets of skipped
+/// elements and keys, so the next access is fast. It checks only the value that you ask for, as strictly as
+/// [method FastVariantCodec.try_decode], within the limits, with the same errors at the same bytes. It never
+/// creates objects, whatever the limits allow: fetch their properties instead. It never finds a value that
+/// decoding would not return: if a Dictionary repeats the key, or a typed container holds a value of another
+/// type, the result is an error.
 ///
 /// Any thread may use a view. A view of a buffer keeps the bytes as they were when it was opened. A view of a
 /// file keeps the file open and finds records that are appended later. If the file is replaced, the view
@@ -129,7 +130,8 @@ impl FastVariantView {
     /// Decodes and returns the value at [param path], or [param default] if the path leads nowhere.
     ///
     /// If the value cannot be decoded, the result is [param default] and one error is printed; see [method try_fetch].
-    // `this` keeps the object alive, here and in all methods: printing an error runs Loggers, which are scripts.
+    // `this` keeps the object alive, here and in all methods: printing an error runs Loggers, scripts that
+    // may drop the last other reference.
     #[func(gd_self)]
     fn fetch(
         this: Gd<Self>,
@@ -171,7 +173,8 @@ impl FastVariantView {
         })
     }
 
-    /// Returns the [enum Variant.Type] of the value at [param path]; -1 if it leads nowhere. Decodes nothing.
+    /// Returns the [enum Variant.Type] of the value at [param path]; -1 if the path leads nowhere. Decodes
+    /// nothing.
     #[func(gd_self)]
     fn type_of(this: Gd<Self>, path: Variant) -> i64 {
         guard("FastVariantView.type_of", || {
@@ -190,8 +193,8 @@ impl FastVariantView {
         })
     }
 
-    /// Returns the keys of the Dictionary at [param path], or the names of the properties of the object, in order; none
-    /// for other values. If the path leads nowhere, one error is printed.
+    /// Returns, in order, the keys of the Dictionary or the property names of the object at [param path]; an
+    /// empty Array for other values. If the path leads nowhere, one error is printed.
     #[func(gd_self)]
     fn keys(this: Gd<Self>, path: Variant) -> AnyArray {
         guard("FastVariantView.keys", || {
@@ -359,7 +362,7 @@ impl FastVariantView {
         })
     }
 
-    /// Calls `look` with the steps of a path. Prints the error, if any and if `missing` does not exclude it.
+    /// Calls `look` with the steps of a path. Prints an error, unless `missing` excludes it.
     fn look<R>(
         this: &Gd<Self>,
         method: &str,
@@ -377,7 +380,7 @@ impl FastVariantView {
             .ok()
     }
 
-    /// The type and size of the contents, briefly.
+    /// A brief description of the contents: type and size.
     fn summary(&self) -> String {
         let Some(shown) = &self.shown else { return "shows nothing".to_owned() };
         match (shown, shown.ty(&[])) {
@@ -406,7 +409,7 @@ fn type_of(id: i64) -> Result<VariantType> {
     known.ok_or_else(|| Error::argument(format!("{id} is not a Variant.Type")))
 }
 
-/// The columns by key, and the rows that lack a field.
+/// The columns by key, and the indexes of the rows that lack a field.
 fn columns(
     shown: &Shown,
     path: &[Step],

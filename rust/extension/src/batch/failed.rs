@@ -5,7 +5,7 @@ use variant_codec::Error;
 /// The failed items whose error is kept.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub enum Reasons {
-    /// The first: thousands of errors would take more memory than the batch.
+    /// Only the first: thousands of errors would take more memory than the batch.
     #[default]
     First,
     /// All.
@@ -17,23 +17,23 @@ pub enum Reasons {
 pub struct Failed {
     /// The indexes, in order.
     pub indexes: Vec<usize>,
-    /// The errors of the first or of all, in order.
+    /// The errors of the first failed item or of all, in order.
     pub reasons: Vec<(usize, Error)>,
     kept: Reasons,
 }
 
 impl Failed {
-    /// No failed items yet.
+    /// An empty list that keeps the errors chosen by `reasons`.
     pub fn keeping(reasons: Reasons) -> Self {
         Self { kept: reasons, ..Self::default() }
     }
 
-    /// An empty list that keeps the same errors.
+    /// An empty list with the same choice of errors to keep.
     pub fn emptied(&self) -> Self {
         Self::keeping(self.kept)
     }
 
-    /// One failed item.
+    /// A list of one failed item.
     pub fn one(index: usize, error: Error) -> Self {
         let mut failed = Self::default();
         failed.add(index, error);

@@ -1,4 +1,4 @@
-//! Batches: many values in order, on several threads.
+//! Batches: encodes and decodes many values on several threads, in order.
 
 pub mod failed;
 pub mod outcome;
@@ -36,7 +36,8 @@ pub fn encode(values: &AnyArray, full_objects: bool, reasons: Reasons) -> Batch<
     })
 }
 
-/// Encodes each value with `encode`, on several threads. The values of a part share a `K`.
+/// Encodes each value with `encode`, on several threads if `parallel`. All calls for the values of one part
+/// get the same `K`.
 pub fn encode_each<K: Default>(
     values: &AnyArray,
     parallel: bool,
@@ -112,7 +113,7 @@ pub fn decode_each(
     decode_items(elements.len(), true, reasons, input, decode)
 }
 
-/// An owned buffer, or the error if the element is not one.
+/// An owned buffer, or the error for an element that is not a buffer.
 pub type OwnedBuffer = Result<OwnedBytes, Error>;
 
 /// Takes owned references to the buffers of an Array, as they are now.

@@ -15,13 +15,13 @@ use crate::threads::lock;
 use crate::thresholds::PART_BYTES;
 use crate::variant::built::{Built, CreatedObjects};
 
-/// A finished batch. If it is dropped before the caller receives it, it frees all objects that were created for it.
+/// A finished batch. A batch that is dropped before the caller receives it frees the objects created for it.
 pub struct Batch<T: Element> {
     /// One slot for each item.
     slots: OwnArray<T>,
-    /// The failed items. Their slots hold what the engine's function returns for a failure.
+    /// The failed items. Their slots hold the value that the engine's function returns after a failure.
     pub failed: Failed,
-    /// Values dropped from typed containers, in all items.
+    /// The number of values dropped from typed containers, in all items.
     pub dropped: usize,
     /// The memory that the batch has taken since the last check.
     pub unchecked: usize,
@@ -35,7 +35,8 @@ impl<T: Element> Batch<T> {
         self.slots.into_array()
     }
 
-    /// The Array of one element per item, the failed items, and the objects to free if the caller never receives it.
+    /// The Array of one element per item, the failed items, and the objects to free if the caller never
+    /// receives the Array.
     pub fn into_parts(self) -> (OwnArray<T>, Failed, CreatedObjects) {
         (self.slots, self.failed, self.created)
     }
@@ -44,13 +45,13 @@ impl<T: Element> Batch<T> {
 /// The outcome of a batch.
 pub struct Outcome {
     failed: Mutex<Failed>,
-    /// Items after this one are skipped.
+    /// The index of the last item to process; later ones are skipped.
     last: AtomicUsize,
     ends_at_first: bool,
     dropped: AtomicUsize,
     created: Mutex<CreatedObjects>,
     memory: MemoryBudget,
-    /// Set if memory ran out, so the whole batch fails.
+    /// The error if memory ran out. The whole batch then fails.
     no_memory: OnceLock<Error>,
 }
 
@@ -78,7 +79,8 @@ impl Outcome {
         self.memory.unchecked()
     }
 
-    /// Checks that there is memory for the next part. If not, its first item fails and the others are skipped.
+    /// Checks that there is memory for the next part. If not, the first of the `slots` fails and the others
+    /// are skipped.
     pub fn has_memory(&self, slots: &mut Slots<'_>) -> bool {
         let checked = match self.no_memory.get() {
             Some(error) => Err(error.clone()),

@@ -28,12 +28,12 @@ use crate::variant::source::{Objects, element};
 /// Encodes all values as records for a file, prefixed with their length as a little-endian u32, in consecutive parts.
 ///
 /// # Errors
-/// Fails with the values that cannot be encoded, such as those that have a meaning only in the running game.
+/// Fails with the values that cannot be encoded, such as values that have a meaning only in the running game.
 pub fn frame(values: &AnyArray, full_objects: bool) -> Result<Vec<Vec<u8>>, Failed> {
     frame_with(values, full_objects, true)
 }
 
-/// As [`frame`], but values that would be read as different ones are errors only if `is_strict`.
+/// As [`frame`], but values that would be read as different values are errors only if `is_strict`.
 fn frame_with(values: &AnyArray, full_objects: bool, is_strict: bool) -> Result<Vec<Vec<u8>>, Failed> {
     let reader = Reader::new();
     let values = own_if(full_objects, reader, values).map_err(|error| Failed::one(0, error))?;
@@ -45,7 +45,8 @@ fn frame_with(values: &AnyArray, full_objects: bool, is_strict: bool) -> Result<
     })
 }
 
-/// Encodes `count` values as records with `append`, in consecutive parts. The values of a part share a `K`.
+/// Encodes `count` values as records with `append`, in consecutive parts. All calls for the values of one
+/// part get the same `K`.
 ///
 /// # Errors
 /// Fails with the values for which `append` fails.
@@ -81,7 +82,7 @@ pub fn frame_each<K: Default>(
 /// Encodes all values as records in one buffer. Unless `full_objects`, objects are written by instance id.
 ///
 /// # Errors
-/// Fails with the values that cannot be encoded, or with the last one if the buffer would be too large.
+/// Fails with the values that cannot be encoded, or with the last value if the buffer would be too large.
 pub fn pack(values: &AnyArray, full_objects: bool) -> Result<PackedByteArray, Failed> {
     join(&frame_with(values, full_objects, false)?, values.len())
 }
@@ -108,7 +109,7 @@ pub fn join(parts: &[Vec<u8>], count: usize) -> Result<PackedByteArray, Failed> 
     Ok(packed)
 }
 
-/// The values before the first invalid record, and its error.
+/// The values before the first invalid record, and the error of that record.
 pub struct Unpacked {
     /// The values, in order.
     pub values: OwnArray<Variant>,
@@ -160,14 +161,14 @@ impl UnpackedPart<'_> {
     }
 }
 
-/// Unpacking in steps.
+/// The records of a buffer, which are unpacked in steps.
 pub struct Unpacking {
     bytes: OwnedBytes,
     records: Vec<Range<usize>>,
-    /// The error after the complete records.
+    /// The error after the last valid record, if any.
     broken: Option<Error>,
     limits: Limits,
-    /// The limits used up by the records so far.
+    /// The share of the limits that the records so far have used.
     spent: Spent,
     /// The cost of the keys and names of the records so far.
     collisions: Collisions,
@@ -178,7 +179,7 @@ pub struct Unpacking {
 }
 
 impl Unpacking {
-    /// The records of a buffer, none unpacked yet.
+    /// The records of a buffer, none of which is unpacked yet.
     pub fn of(bytes: PackedByteArray, limits: Limits) -> Self {
         let bytes = OwnedBytes::new(bytes);
         let (records, broken) = frames::records(bytes.get().as_slice(), &limits);
@@ -187,10 +188,11 @@ impl Unpacking {
         Self { bytes, records, broken, limits, spent, collisions, memory, values, created, failed: None }
     }
 
-    /// Unpacks up to `count` more records, and returns whether any are left. Discards records after an invalid one; on
-    /// one thread, which objects require, they are not even decoded.
+    /// Unpacks up to `count` more records, and returns whether any are left. Discards the values of records
+    /// after an invalid one. On one thread, which objects require, those records are not even decoded.
     pub fn step(&mut self, count: usize) -> bool {
-        // A thread does not know the limits used up by the others.
+        // A thread does not know how much of the limits the others have used, so several threads need limits
+        // that admit all of the data.
         let parallel = !self.limits.allow_objects && self.limits.admit_all_of(self.bytes.get().len());
         if !parallel {
             return self.step_with(count, value::decode);
@@ -233,7 +235,7 @@ impl Unpacking {
             OwnArray::new()
         });
         (self.spent, self.collisions) = (spent, keys.collisions);
-        // Steps of a job are too small to be checked by themselves.
+        // A single step of a job takes too little memory for a check, so the memory of all steps is added up.
         let memory = self.memory.charge(outcome.unchecked());
         let (failed, created) = outcome.into_failed();
         self.created.append(created);
@@ -253,12 +255,12 @@ impl Unpacking {
         self.failed.is_none() && self.values.len() < self.records.len()
     }
 
-    /// Whether setters run.
+    /// Whether unpacking creates objects, so that setters run.
     pub fn makes_objects(&self) -> bool {
         self.limits.allow_objects
     }
 
-    /// The number of records unpacked, and of all records.
+    /// The number of unpacked records, and the number of all records.
     pub fn progress(&self) -> (usize, usize) {
         (self.values.len(), self.records.len())
     }

@@ -14,7 +14,7 @@ use crate::threads::foreground::{self, Foreground};
 use crate::threads::pool::{pool, share};
 use crate::thresholds::PART_BYTES;
 
-/// The overhead of an item, in bytes.
+/// The overhead of an item: processing it takes as long as this many encoded bytes.
 pub const ITEM_COST: usize = 64;
 
 /// Items that can be split among threads.
@@ -48,10 +48,10 @@ impl Items for Slots<'_> {
     }
 }
 
-/// Calls `work` until it has taken all items, in order, on several threads if that is allowed and worthwhile. Each call
-/// takes a part, measured in bytes, so that large items do not delay one thread: `cargo xtask bench pack_batch` takes
-/// 6.7 ms, and 7.8 ms in parts of equally many items. The calling thread keeps a `K` from call to call; each part on
-/// the pool has its own.
+/// Calls `work` until it has taken all items, in order, on several threads if that is allowed and worthwhile.
+/// Each call takes a part of about equally many bytes, so that no thread gets all large items:
+/// `cargo xtask bench pack_batch` takes 6.7 ms, and 7.8 ms with parts of equally many items. The calling
+/// thread keeps a `K` from call to call; each part on the pool has its own.
 ///
 /// Background work yields to calls in the foreground, and stops when it is cancelled.
 pub fn spread<T: Items, K: Default>(mut items: T, parallel: bool, work: impl Fn(&mut T, &mut K) + Sync) {
@@ -74,7 +74,7 @@ pub fn spread<T: Items, K: Default>(mut items: T, parallel: bool, work: impl Fn(
                 return;
             }
             work(&mut items, &mut K::default());
-            // The items are larger than the first ones: split again.
+            // These items are larger than the first ones, so `work` took only some of them: split the others.
             if items.left() > 0 {
                 let half = items.left() / 2;
                 let second = items.split_off(half);

@@ -18,7 +18,7 @@ pub fn on_pool<R: Send>(progress: &Arc<Progress>, work: impl FnOnce() -> R + Sen
     }
 }
 
-/// The kind of work; each has its own thread.
+/// The kind of work; each kind has its own thread.
 #[derive(Clone, Copy)]
 pub enum Lane {
     /// Decoding, which may take long and be cancelled.
@@ -59,7 +59,8 @@ struct Workers {
 
 static WORKERS: Mutex<Workers> = Mutex::new(Workers { reading: None, writing: None, stopped: false });
 
-/// Queues the work that `make` returns in the background. Returns the work if there is no thread for it.
+/// Queues the work that `make` returns, to run in the background. Returns the work if there is no thread for
+/// it.
 ///
 /// `make` is called in the order of the queue, so that it can join other queues in the same order.
 pub fn queue(lane: Lane, make: impl FnOnce() -> Work) -> Result<(), Work> {

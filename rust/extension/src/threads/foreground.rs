@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use super::lock;
 
-/// The time that a part waits for calls in the foreground. Limited, because these may wait for the background.
+/// The maximum time that background work waits for foreground calls before its next part. It is short,
+/// because those calls may be waiting for the background work.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// The progress of some work, and whether it is cancelled.
@@ -50,14 +51,14 @@ thread_local! {
     static IN_BACKGROUND: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The current work of the pool, which does one at a time.
+/// The progress of the pool's current job; the pool runs one job at a time.
 static CURRENT: Mutex<Option<Arc<Progress>>> = Mutex::new(None);
 
-/// Sets the current work, until dropped.
+/// Marks a job as the current one, until dropped.
 pub struct Current(());
 
 impl Current {
-    /// Makes the work of `progress` the current one.
+    /// Makes the job with this progress the current one.
     pub fn set(progress: &Arc<Progress>) -> Self {
         *lock(&CURRENT) = Some(Arc::clone(progress));
         Self(())
@@ -88,8 +89,8 @@ pub fn enter_background() {
 #[cfg(not(target_family = "wasm"))]
 fn lower_priority() {
     use thread_priority::{ThreadPriority, ThreadPriorityValue, set_current_thread_priority};
-    // A quarter of the way from the lowest to the highest priority; normal is half. If it fails, the system's default
-    // applies.
+    // A quarter of the way from the lowest to the highest priority; normal is halfway. If the call fails, the
+    // thread keeps the system's default.
     if let Ok(value) = ThreadPriorityValue::try_from(25) {
         drop(set_current_thread_priority(ThreadPriority::Crossplatform(value)));
     }

@@ -15,9 +15,11 @@ use crate::settings;
 
 /// The maximum number of threads.
 const MAX_THREADS: usize = 256;
-/// A thread's stack: several times what the deepest nesting needs in an unoptimised build. Only used pages take memory.
+/// The stack size of a thread, several times as much as the deepest nesting needs in an unoptimised build.
+/// Only used pages take memory.
 pub const STACK_BYTES: usize = 8 << 20;
-/// The time that unloading the library waits for a call. If the call takes longer, the library stays loaded.
+/// The maximum time that unloading the library waits for a call. If the call takes longer, the library stays
+/// loaded.
 const LONGEST_CALL: Duration = Duration::from_secs(10);
 
 /// The tasks of one call.
@@ -53,8 +55,8 @@ impl<T: Send, F: Fn(T, &dyn Fn(T)) + Sync> Tasks<T, F> {
 
 /// Runs tasks on the threads of `pool` and on the calling thread, and returns the result of `lead` when all are done.
 ///
-/// `lead` runs on the calling thread and adds tasks, which the other threads start immediately; then the calling thread
-/// helps with the rest. Tasks may add tasks.
+/// `lead` runs on the calling thread and adds tasks, which the other threads start immediately; then the
+/// calling thread helps with the remaining ones. Tasks may add tasks.
 pub fn share<T: Send, R>(
     pool: &Pool,
     run: impl Fn(T, &dyn Fn(T)) + Sync,
@@ -84,7 +86,7 @@ static POOL: LazyPool = Mutex::new(None);
 
 /// The pool for the calling thread, created when first needed; `None` if that thread works alone.
 pub fn pool() -> Option<Arc<Pool>> {
-    // The calling thread works, too.
+    // The foreground pool has one thread fewer than configured, because the calling thread works, too.
     if foreground::in_background() {
         background_pool()
     } else {
@@ -95,7 +97,7 @@ pub fn pool() -> Option<Arc<Pool>> {
 /// The pool for jobs, which leaves one core to the game.
 static BACKGROUND: LazyPool = Mutex::new(None);
 
-/// The pool for jobs, created when first needed; `None` if there is none.
+/// The pool for jobs, created when first needed; `None` if it can have no threads.
 pub fn background_pool() -> Option<Arc<Pool>> {
     kept(&BACKGROUND, || Pool::start((thread_count() - 1).max(1), true))
 }
@@ -113,8 +115,9 @@ fn thread_count() -> usize {
     }
 }
 
-/// Whether this library may start threads. A web page has a fixed number of threads, which the engine uses too; waiting
-/// on the main thread for one more never ends. On the web, threads are therefore started only if the settings say so.
+/// Whether this library may start threads. A web page has a fixed number of threads, which the engine uses,
+/// too. If none is free, waiting for a new one on the main thread never ends. On the web, threads are
+/// therefore started only if the settings say so.
 pub fn starts_threads() -> bool {
     if cfg!(feature = "no-threads") {
         return false;
@@ -134,7 +137,8 @@ fn is_alone() -> bool {
 }
 
 impl Pool {
-    /// Starts `count` threads. `None` if that is zero or fails, or if the calling thread works alone.
+    /// Starts `count` threads. Returns `None` if `count` is zero, a thread cannot be started, or the calling
+    /// thread works alone.
     fn start(count: usize, in_background: bool) -> Option<Self> {
         if count == 0 || is_alone() {
             return None;
@@ -192,7 +196,8 @@ fn end(pool: &LazyPool) {
     let Pool { threads, handles } = loop {
         match Arc::try_unwrap(pool) {
             Ok(unused) => break unused,
-            // That call hangs; the engine must not hang with it. Its threads still run the library's code.
+            // A call hangs, and the engine must not hang with it. The threads still run the library's code,
+            // so it stays loaded.
             Err(_) if started.elapsed() > LONGEST_CALL => {
                 keep_loaded();
                 return;

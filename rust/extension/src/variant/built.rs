@@ -43,7 +43,7 @@ impl CreatedObjects {
 }
 
 impl Drop for CreatedObjects {
-    /// Newest first, so that parents outlive their children.
+    /// Frees the newest objects first, so that parents outlive their children.
     fn drop(&mut self) {
         for id in self.0.drain(..).rev() {
             if let Ok(object) = Gd::<Object>::try_from_instance_id(id) {
@@ -53,8 +53,8 @@ impl Drop for CreatedObjects {
     }
 }
 
-/// Frees an object. Any thread may drop a job, but a script may have added the Node to the tree, which belongs to the
-/// main thread.
+/// Frees an object. Any thread may drop a job, but a Node that a script has added to the scene tree must be
+/// freed on the main thread.
 fn free(mut object: Gd<Object>) {
     let is_in_tree =
         |object: &Gd<Object>| object.clone().try_cast::<Node>().is_ok_and(|node| node.is_inside_tree());
@@ -65,10 +65,11 @@ fn free(mut object: Gd<Object>) {
     }
 }
 
-/// A finished value. If it is dropped before the caller receives it, it frees all objects that were created for it.
+/// A finished value. A value that is dropped before the caller receives it frees the objects created for it.
 pub struct Built {
     value: Variant,
-    /// The number of elements and keys that did not fit their typed container, dropped as by the engine.
+    /// The number of elements and keys that were dropped because they do not fit their typed container, as in
+    /// the engine.
     pub dropped: usize,
     created: CreatedObjects,
 }
@@ -99,16 +100,16 @@ impl Built {
 pub struct ConversionCounts {
     /// As in [`Built`].
     pub dropped: usize,
-    /// Characters of text that containers were converted to.
+    /// The number of characters in texts that containers were converted to.
     pub converted_text: usize,
 }
 
-/// Limits the text that conversions of containers produce, by the size of the input.
+/// Checks that conversions of containers to text have not produced too much text for the size of the input.
 ///
 /// # Errors
 /// [`ErrorKind::TextTooLarge`].
 pub fn check_converted_text(characters: usize, bytes: usize) -> Result<()> {
-    /// Far more than the engine writes for one byte.
+    /// The characters allowed per input byte: far more than the engine writes for one byte.
     const PER_BYTE: usize = 16;
     const FREE: usize = 1 << 16;
     const MAX: usize = 1 << 28;

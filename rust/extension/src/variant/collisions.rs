@@ -1,20 +1,22 @@
 //! The cost of keys and names in the engine's hash tables.
 //!
-//! With `refuse_colliding_keys`, decoding refuses keys and names that were chosen to collide, as in a hash-flooding
-//! attack. It bounds the probes of the engine: at most 2,000,000 for all keys of one call and 128 more per key, and at
-//! most 100,000 for its names and 16 more per name. Probes of names that the game has kept from earlier calls are not
-//! counted. Ordinary keys stay far below these bounds.
+//! With `refuse_colliding_keys`, decoding refuses keys and names that were chosen to collide, as in a
+//! hash-flooding attack. It bounds the engine's probes in one call: at most 2,000,000 plus 128 per key for
+//! all keys, and at most 100,000 plus 16 per name for all names. Probes of names that the game has kept from
+//! earlier calls are not counted. Ordinary keys stay far below these bounds.
 //!
-//! To enforce them, this file simulates the tables of Godot 4.4 to 4.6, and stops at the key that exceeds a bound. The
-//! tables of a newer engine may differ. There, every key counts as if it collided with all keys before it in its
-//! Dictionary, and every new name as if it collided with all other names. That caps one Dictionary at about 2,100
-//! entries, and a call at about 460 different names. Dictionaries of at most 256 entries pass in any number. With the
-//! rehashing of tables that grow, the engine then probes at most three times as often for keys, and 460 times per name.
+//! To enforce these bounds, this file simulates the tables of Godot 4.4 to 4.6, and stops at the key that
+//! exceeds a bound. The tables of a newer engine may differ. There, every key counts as if it collided with
+//! all keys before it in its Dictionary, and every new name as if it collided with all other names. That caps
+//! one Dictionary at about 2,100 entries, and a call at about 460 different names. Dictionaries of at most
+//! 256 entries pass in any number. With the rehashing of growing tables, such an engine makes at most three
+//! times the allowed probes for keys, and at most 460 probes per name.
 //!
-//! The engine compares keys whose hashes are equal. To compare two Dictionaries, it looks up each key of one in the
-//! other. Collisions among the keys of keys thus multiply with those of the outer keys. Nested keys therefore count
-//! even in small Dictionaries, and each comparison of them makes the next one cost more. Nested keys are also hashed
-//! once per level, which the codec charges; see [`variant_codec::limits::Budget::nested_key`].
+//! The engine compares keys whose hashes are equal. To compare two Dictionaries, it looks up each key of one
+//! in the other. Collisions among nested keys thus multiply with collisions among the outer keys. Nested keys
+//! therefore count even in small Dictionaries, and each comparison of them makes the next one cost more.
+//! Nested keys are also hashed once per level, which the codec charges; see
+//! [`variant_codec::limits::Budget::nested_key`].
 
 use std::collections::hash_map::{Entry, RandomState};
 use std::collections::{HashMap, HashSet};
@@ -28,30 +30,32 @@ const NEWEST_KNOWN: (u8, u8) = (4, 6);
 
 static IS_NEWER: AtomicBool = AtomicBool::new(false);
 
-/// Notes the version of the running engine. Called once, at start-up.
+/// Stores whether the running engine is newer than the known ones. Called once, at start-up.
 pub fn open(engine: (u8, u8)) {
     IS_NEWER.store(engine > NEWEST_KNOWN, Ordering::Relaxed);
 }
 
-/// Dictionaries with no more keys than this are cheap even if all collide, unless keys are nested.
+/// The maximum number of keys in a Dictionary that is cheap even if all keys collide, unless they are nested.
 pub const FEW_KEYS: usize = 16;
 
 /// The allowed cost.
 struct Bounds {
     what: &'static str,
-    /// Free steps, and expected steps per key. The engine's hash puts numbered text close together, which takes up to
-    /// 200 steps per key for 10,000 keys.
+    /// The number of free steps, and of allowed steps per key. The engine's hash puts numbered text close
+    /// together, which takes up to 200 steps per key for 10,000 keys.
     free_steps: u64,
     steps_per_key: u64,
 }
 
 const KEYS: Bounds = Bounds { what: "colliding Dictionary keys", free_steps: 2_000_000, steps_per_key: 128 };
-/// A step takes the engine longer for names, and its table of names has more slots.
+/// The bounds for names are lower than for keys, because a step takes the engine longer, and its table of
+/// names has more slots.
 const NAMES: Bounds = Bounds { what: "colliding names", free_steps: 100_000, steps_per_key: 16 };
 
-/// Free comparisons of keys with equal hashes, besides one per key. A large key counts as several.
+/// The number of free comparisons of keys with equal hashes, besides one per key. Comparing a large key
+/// counts as several comparisons.
 const FREE_COMPARISONS: u64 = 1000;
-/// Encoded bytes of a key that count as one comparison.
+/// The number of encoded bytes of a key that count as one comparison.
 const COMPARED_BYTES: u64 = 16;
 
 /// A key that is put into a Dictionary.
@@ -62,7 +66,7 @@ pub trait Key {
     fn bytes(&self) -> usize;
 }
 
-/// The cost in the engine.
+/// The cost of keys or names in the engine's hash tables.
 #[derive(Clone, Copy, Default)]
 pub struct Effort {
     keys: u64,
@@ -94,14 +98,14 @@ impl Effort {
     }
 }
 
-/// The keys and names of one call.
+/// The cost of all keys and names of one call in the engine's hash tables.
 pub struct Collisions {
     /// Whether the engine's tables may differ from those simulated here.
     assumes_worst: bool,
     keys: Effort,
     /// The number of comparisons of nested keys.
     nested: u64,
-    /// Boxed, because most values have no names and each call creates this.
+    /// Boxed, because most values have no names and each call creates a `Collisions`.
     names: Option<Box<Names>>,
 }
 
@@ -113,7 +117,7 @@ impl Default for Collisions {
 }
 
 impl Collisions {
-    /// Adds a key of a Dictionary, which may itself be a key or part of one.
+    /// Adds a key of a Dictionary. Pass `is_nested` if the Dictionary is itself a key or part of one.
     ///
     /// # Errors
     /// Fails if too many keys collide.
@@ -150,18 +154,18 @@ impl Collisions {
     }
 }
 
-/// The hash table of a Dictionary: each key takes the next free slot from the one of its hash.
+/// The hash table of a Dictionary: each key takes the first free slot at or after the slot of its hash.
 #[derive(Default)]
 pub struct Buckets {
     hashes: Vec<u32>,
-    /// The hash of the key in each slot; 0 if it is empty.
+    /// The hash of the key in each slot; 0 for an empty slot.
     places: Vec<u32>,
     /// The cost of all keys.
     effort: Effort,
 }
 
 impl Buckets {
-    /// Sizes of the engine's tables; a table grows when three quarters are taken.
+    /// The sizes of the engine's tables; a table grows when three quarters of its slots are taken.
     const SIZES: [u32; 27] = [
         23, 47, 97, 193, 389, 769, 1543, 3079, 6151, 12289, 24593, 49157, 98317, 196613, 393241, 786433,
         1572869, 3145739, 6291469, 12582917, 25165843, 50331653, 100663319, 201326611, 402653189, 805306457,
@@ -173,7 +177,7 @@ impl Buckets {
         self.effort
     }
 
-    /// Adds a key. Returns how many others have the same hash.
+    /// Adds a key. Returns the number of other keys with the same hash.
     fn add(&mut self, hash: u32, effort: &mut Effort, before: Effort) -> Result<u64> {
         // As in the engine, no key has hash 0.
         let hash = hash.max(1);
@@ -211,13 +215,13 @@ impl Buckets {
     }
 }
 
-/// The engine's table of names: chains of names with the same low bits of the hash.
+/// The engine's table of names: chains of names whose hashes have the same low bits.
 #[derive(Default)]
 struct Names {
-    /// By hash: the fingerprint of the first name with it, and the number of others. Attackers cannot predict
-    /// fingerprints.
+    /// For each hash: the fingerprint of the first name with that hash, and the number of other names with
+    /// it. Attackers cannot predict fingerprints.
     known: HashMap<u32, (u64, u32)>,
-    /// Fingerprints of the others.
+    /// The fingerprints of these other names.
     others: HashSet<u64>,
     random: RandomState,
     /// The length of each chain.
@@ -285,7 +289,7 @@ mod tests {
             .all(|result| result.is_ok())
     }
 
-    /// The number of Dictionaries of two keys with one hash that pass.
+    /// The number of Dictionaries that pass, each with two keys of the same hash.
     fn pairs(bytes: usize, is_nested: bool) -> usize {
         let mut collisions = Collisions::default();
         let passes = |_: &usize| {
@@ -332,7 +336,8 @@ mod tests {
         assert!(collisions.add_effort(buckets.effort()).is_err());
     }
 
-    /// The number of keys with random hashes that pass in Dictionaries of `entries` entries, with unknown tables.
+    /// The number of keys with random hashes that pass in Dictionaries of `entries` entries if the engine's
+    /// tables are unknown.
     fn pass_unknown(entries: usize, most: usize) -> usize {
         let random = RandomState::new();
         let mut collisions = Collisions { assumes_worst: true, ..Collisions::default() };

@@ -9,7 +9,7 @@ use super::keys::KeyCache;
 /// The bytes to decode. They are owned if scripts run meanwhile, which may change the caller's array. Otherwise they
 /// are borrowed during the call, and no other thread may change them.
 ///
-/// Jobs, which outlive the call, have [`variant_engine::OwnedBytes`]: a borrowed input cannot reach them.
+/// Jobs outlive the call, so they hold [`variant_engine::OwnedBytes`] instead of a borrowed input.
 pub enum Input<'a> {
     /// Owned bytes, which nothing changes.
     Owned(PackedByteArray),

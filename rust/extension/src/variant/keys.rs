@@ -14,9 +14,9 @@ use super::texts::{TextCache, hash};
 /// Recently seen keys. The String of a key is made once and then shared; a row of keys that repeats is copied by the
 /// engine in one call.
 ///
-/// With `cargo xtask bench entities` on one thread, cached keys decode at 1.0 × the engine's speed when copied, and at
-/// 1.5 × when borrowed. Copied rows take 30 ms, others 36 ms. A cache kept between calls costs more than it saves: an
-/// int takes 57 instead of 44 ns.
+/// With `cargo xtask bench entities` on one thread, cached keys decode at 1.0 × the engine's speed when
+/// copied, and at 1.5 × when borrowed. The benchmark takes 30 ms with copied rows, and 36 ms without. A cache
+/// kept between calls costs more than it saves: an int takes 57 instead of 44 ns.
 ///
 /// A thread keeps the cache for the values that it decodes in one call, such as the items of a batch.
 #[derive(Default)]
@@ -44,7 +44,7 @@ impl Key for &Variant {
     }
 }
 
-/// The index of a cached key.
+/// A reference to a cached key.
 #[derive(Clone, Copy)]
 pub struct CachedKey {
     index: u8,
@@ -72,7 +72,7 @@ struct Candidate {
 /// The position of a Dictionary in a row.
 #[derive(Clone, Copy)]
 pub struct RowCursor {
-    /// The row whose keys it has so far.
+    /// The row that the Dictionary has followed so far.
     row: Option<u8>,
     /// The number of keys so far.
     keys: u16,
@@ -83,7 +83,7 @@ pub struct RowCursor {
 }
 
 impl RowCursor {
-    /// The start of a Dictionary with `len` keys. Rows are `wanted` if Dictionaries can be copied.
+    /// The start of a Dictionary with `len` keys. Pass `wanted` if Dictionaries can be copied.
     #[inline(always)]
     pub fn start(len: usize, wanted: bool) -> Self {
         let wanted = wanted && (KeyCache::FEWEST..=KeyCache::MOST).contains(&len);
@@ -111,23 +111,23 @@ impl RowCursor {
 }
 
 impl KeyCache {
-    /// The number of slots for cached texts, at first and after many texts were evicted; powers of two, like the number of
-    /// candidates.
+    /// The number of slots for cached texts, at first and after many texts were evicted; powers of two, like
+    /// the number of candidates.
     const KEPT: usize = 64;
     const KEPT_OF_MANY: usize = 256;
-    /// The number of evicted texts from which there are more slots.
+    /// The number of evicted texts after which there are more slots.
     const LOST: usize = 32;
-    /// Longer texts are not cached.
+    /// The maximum length of a cached text in bytes.
     const LONGEST: usize = 32;
-    /// The first texts are not cached either: a small message repeats nothing.
+    /// The number of texts at the start that are not cached, because a small message repeats nothing.
     const PASSED: usize = 16;
-    /// Fewer keys are not worth copying.
+    /// The minimum number of keys in a row; fewer are not worth copying.
     const FEWEST: usize = 2;
-    /// More keys are rarely the same, and would take much memory.
+    /// The maximum number of keys in a row; more are rarely the same, and would take much memory.
     const MOST: usize = 64;
-    /// The maximum number of rows, so that data without repetition stops trying.
+    /// The maximum number of rows, so that the cache stops adding rows for data without repetition.
     const ROWS: usize = 64;
-    /// A row's maximum credit; the cost of leaving it.
+    /// A row's maximum credit, and the credit that leaving the row costs.
     const CREDIT: i32 = 8;
     const COST: i32 = 3;
 
@@ -136,7 +136,7 @@ impl KeyCache {
         Self { collisions, ..Self::default() }
     }
 
-    /// Whether this text is not cached.
+    /// Whether this text is not cached, because it is too long or among the first texts.
     #[inline(always)]
     pub fn passes(&mut self, text: &[u8]) -> bool {
         let passes = text.len() > Self::LONGEST || self.seen < Self::PASSED;
@@ -168,7 +168,7 @@ impl KeyCache {
         Some(CachedKey { index: index as u8, hash })
     }
 
-    /// The index of the text with this hash.
+    /// The index of the slot for texts with this hash.
     #[inline(always)]
     fn slot_of(&self, hash: u32) -> usize {
         hash as usize & self.kept.len().wrapping_sub(1)
@@ -189,7 +189,7 @@ impl KeyCache {
         self.kept.get(usize::from(kept.index))?.as_ref().map(|(_, string)| string)
     }
 
-    /// Refuses the cached String as a key if too many collide.
+    /// Refuses the cached String as a key if too many keys collide.
     pub fn check(&mut self, kept: CachedKey, buckets: &mut Buckets, is_nested: bool) -> Result<()> {
         let Some((_, key)) = self.kept.get(usize::from(kept.index)).and_then(Option::as_ref) else {
             return Ok(());
@@ -243,15 +243,15 @@ impl KeyCache {
         row.credit = (row.credit + 1).min(Self::CREDIT);
     }
 
-    /// Leaves a row: the next key was another one.
+    /// Leaves a row, because the next key was a different one.
     #[cold]
     pub fn leave_row(&mut self, cursor: RowCursor) {
         let Some(row) = cursor.row else { return };
         self.rows[usize::from(row)].credit -= Self::COST;
     }
 
-    /// Completes a Dictionary that followed no row. It becomes a row if the previous one with as many keys and the same
-    /// first key had the same keys.
+    /// Completes a Dictionary that followed no row. Its keys become a row if the previous Dictionary with as
+    /// many keys and the same first key had the same keys.
     #[inline(always)]
     pub fn learn(&mut self, cursor: RowCursor, reader: Reader, dictionary: &Variant, effort: Effort) {
         if cursor.track == 0 {
@@ -271,7 +271,7 @@ impl KeyCache {
 }
 
 impl Row {
-    /// The keys of a Dictionary.
+    /// A row with the keys of a Dictionary.
     #[cold]
     #[inline(never)]
     fn of(reader: Reader, dictionary: &Variant, effort: Effort) -> Self {

@@ -4,8 +4,8 @@ use std::cell::Cell;
 
 use variant_codec::{Error, Result};
 
-/// A call whose scripts may call again. Without a limit, a setter that decodes its own data, or a getter that encodes its object, would
-/// overflow the stack.
+/// A call whose scripts may call the library again. Without a limit, a setter that decodes its own data, or a
+/// getter that encodes its object, would overflow the stack.
 pub struct Nested(());
 
 /// The calls on a thread.
@@ -22,7 +22,8 @@ thread_local! {
 
 impl Nested {
     const MOST: u32 = 64;
-    /// The stack that calls may use before another one begins. A call at level 1024 has used 4 MiB.
+    /// The stack in bytes that running calls may have used when another call begins. A call has used 4 MiB at
+    /// nesting level 1024 of its value.
     const MOST_STACK: usize = 1 << 20;
 
     /// Begins a call, which ends when this is dropped.

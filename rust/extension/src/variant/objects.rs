@@ -41,7 +41,7 @@ struct KnownScript {
     base: StringName,
     /// Whether its `_init` needs arguments. The engine prints an error for such a script, and does not attach it.
     needs_arguments: bool,
-    /// The class of the last object that it was attached to.
+    /// The class of the last object that the script was attached to.
     class: RefCell<StringName>,
 }
 
@@ -52,7 +52,7 @@ const MOST: usize = 256;
 pub struct NewObject {
     object: Gd<Object>,
     class: Rc<Class>,
-    /// The position of the next property, and the name of this one.
+    /// The position of the next property, and the name of the current one.
     position: usize,
     name: StringName,
     is_script: bool,
@@ -102,8 +102,9 @@ impl KnownObjects {
     /// Sets the property that was begun last; for `script`, the value is the path of the script to load.
     ///
     /// # Errors
-    /// Fails if `script` is not the path of a script of this project, or a setter has freed the object. If strict, also
-    /// fails if the script is for another class, for which the engine only prints an error.
+    /// Fails if `script` is not the path of a script of this project, or a setter has freed the object. If
+    /// strict, also fails if the script cannot be attached, such as a script for another class; the engine
+    /// then only prints an error.
     pub fn set_property(
         &mut self,
         object: &mut NewObject,

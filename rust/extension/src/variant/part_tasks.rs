@@ -24,7 +24,7 @@ pub enum PartSlots<'s> {
 pub struct PartDispatcher<'k, 's> {
     bytes: usize,
     take: &'k dyn Fn(PartTask<'s>),
-    /// Values of entries that do not fill a task yet, and their bytes.
+    /// Values of entries that do not fill a task yet, and the number of their bytes.
     values: Vec<(DeferredValue<'s>, Part)>,
     value_bytes: usize,
     late: Vec<StagedValues<'s>>,

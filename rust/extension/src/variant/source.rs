@@ -24,7 +24,7 @@ use super::splitter::{Splitter, Tail, TailItems};
 use super::stored::{StoredProperties, label, script_path};
 use crate::thresholds::SMALL_BYTES;
 
-/// How objects are written.
+/// The form in which objects are written.
 #[derive(Clone, Copy)]
 pub enum Objects<'c> {
     /// By instance id.
@@ -32,7 +32,8 @@ pub enum Objects<'c> {
         /// Whether each class is noted for a warning.
         warns: bool,
     },
-    /// Not at all. Values that have a meaning only in the running game are errors, also Callables and Signals.
+    /// Not at all. Values that have a meaning only in the running game are errors, including Callables and
+    /// Signals.
     Refused,
     /// With class and properties. Getters run, so this is for the calling thread only.
     Full(&'c StoredProperties),
@@ -41,7 +42,7 @@ pub enum Objects<'c> {
 }
 
 impl<'c> Objects<'c> {
-    /// `Full` with `stored` if `full`, or else `otherwise`. `stored` is kept for a call.
+    /// `Full` with `stored` if `full`, or else `otherwise`. The same `stored` serves a whole call.
     pub fn full_or(otherwise: Self, full: bool, stored: &'c StoredProperties) -> Self {
         if full { Self::Full(stored) } else { otherwise }
     }
@@ -89,7 +90,7 @@ impl<'a, 's> Live<'a, 's> {
     pub fn is_small(&self) -> bool {
         use VariantType as T;
 
-        /// A code unit takes up to six bytes of UTF-8.
+        /// The maximum length of a small String; a code unit takes up to six bytes of UTF-8.
         const FEW_UNITS: usize = (SMALL_BYTES - 8) / 6;
 
         let reader = self.walker.reader;
@@ -142,13 +143,14 @@ where
 #[derive(Clone, Copy)]
 struct Walker<'a, 's> {
     objects: Objects<'s>,
-    /// Whether a value that would decode to a different one is an error.
+    /// Whether a value that would decode to a different value is an error.
     strict: bool,
     reader: Reader,
     splitter: Option<&'s Splitter<'a>>,
     /// The deepest allowed level of a container. Strict readers limit levels in keys further.
     deepest: u32,
-    /// Whether a freed or null object is an error, as in containers in strict keys: two of these may decode to one key.
+    /// Whether a freed or null object is an error, as inside container keys in strict mode: two such keys may
+    /// decode to the same key.
     refuses_nulls: bool,
 }
 
@@ -189,8 +191,8 @@ impl<'a, 's> Walker<'a, 's> {
         Ok(())
     }
 
-    /// Writes a value of a fixed size or a String; `None` for others. Not inlined in WebAssembly: its locals would enlarge the
-    /// frame of [`Self::write_into`], once for each level of nesting.
+    /// Writes a value of a fixed size or a String; `None` for others. Not inlined in WebAssembly: its locals
+    /// would enlarge the frame of [`Self::write_into`], once for each level of nesting.
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
     #[cfg_attr(target_family = "wasm", inline(never))]
     fn write_small<S: Sink>(self, variant: &Variant, sink: &mut S) -> Option<Result<()>> {
@@ -224,7 +226,7 @@ impl<'a, 's> Walker<'a, 's> {
         self.objects.refuse_ids() || self.strict && self.objects.are_full()
     }
 
-    /// Fails for a Callable that would be read as an empty one, if that is an error.
+    /// Fails for a Callable that would be read as an empty one, if losses are refused.
     #[inline(never)]
     fn check_callable(self, variant: &Variant) -> Result<()> {
         let is_lost = self.refuses_losses() && !variant.to::<Callable>().is_null();
@@ -250,7 +252,7 @@ impl<'a, 's> Walker<'a, 's> {
         }
     }
 
-    /// Writes a value of the other types that contain no Variants.
+    /// Writes a value of one of the remaining types, which contain no Variants.
     #[inline(never)]
     fn write_rest<S: Sink>(self, variant: &'a Variant, sink: &mut S) -> Result<()> {
         use VariantType as T;
@@ -282,7 +284,7 @@ impl<'a, 's> Walker<'a, 's> {
         sink.end_strings(strings)
     }
 
-    /// Writes texts, and may split off the rest of them.
+    /// Writes texts, and may split off the remaining ones for other threads.
     #[inline(always)]
     fn write_strings<S: Sink>(
         self,
@@ -305,8 +307,8 @@ impl<'a, 's> Walker<'a, 's> {
         Ok(())
     }
 
-    /// Splits off the rest of a container for other threads if that is worth it. Returns whether it did. The `done`
-    /// elements or entries so far took the output from `start` to `written`.
+    /// Splits off the remaining elements or entries of a container for other threads if that is worth it, and
+    /// returns whether it did. The `done` ones have taken the output from `start` to `written`.
     #[inline(always)]
     fn split_off(
         self,
@@ -346,7 +348,7 @@ impl<'a, 's> Walker<'a, 's> {
         false
     }
 
-    // Inlined, so that a level of nesting takes one frame besides that of `write_into`.
+    // Inlined, so that a level of nesting takes one stack frame besides the frame of `write_into`.
     #[inline(always)]
     fn write_array<S: Sink>(self, variant: &'a Variant, sink: &mut S, depth: u32) -> Result<()> {
         // Getters may change any container, so write a copy that scripts cannot reach.
@@ -372,7 +374,7 @@ impl<'a, 's> Walker<'a, 's> {
         sink.end_array(array)
     }
 
-    /// Writes elements, and may split off the rest of them.
+    /// Writes elements, and may split off the remaining ones for other threads.
     #[inline(always)]
     fn write_elements<S: Sink>(
         self,
@@ -437,7 +439,7 @@ impl<'a, 's> Walker<'a, 's> {
         }
     }
 
-    /// Writes a Dictionary that is untyped, or whose types a reader knows.
+    /// Writes a Dictionary without a tag for its types.
     fn write_dictionary_in_place<S: Sink>(
         self,
         variant: &'a Variant,
@@ -473,7 +475,7 @@ impl<'a, 's> Walker<'a, 's> {
         sink.end_dictionary(dictionary)
     }
 
-    /// Refuses equal container keys, which have been changed since they became keys.
+    /// Refuses container keys that have become equal because they were changed after they became keys.
     #[cold]
     #[inline(never)]
     fn check_containers(self, dictionary: &Variant) -> Result<()> {
@@ -505,8 +507,8 @@ impl<'a, 's> Walker<'a, 's> {
         self.reader.ty(key).is_some_and(|ty| ty >= VariantType::Dictionary)
     }
 
-    /// Refuses values of another type than their Dictionary declares. They come from non-canonical bytes, which the engine
-    /// decodes and strict readers refuse.
+    /// Refuses values of another type than their Dictionary declares. They come from non-canonical bytes,
+    /// which the engine decodes and strict readers refuse.
     #[inline(never)]
     fn check_values(self, variant: &Variant) -> Result<()> {
         let (_, declared) = self.reader.dictionary_types(variant);
@@ -535,7 +537,7 @@ impl<'a, 's> Walker<'a, 's> {
         })
     }
 
-    /// Writes entries, and may split off the rest of them.
+    /// Writes entries, and may split off the remaining ones for other threads.
     #[inline(always)]
     fn write_entries_in_place<S: Sink>(
         self,
@@ -725,7 +727,8 @@ impl<'a, 's> Walker<'a, 's> {
             property
                 .value(&object)
                 .and_then(|value| {
-                    // Each object is read as a new one, which equals no other key.
+                    // An object is always read as a new one, which equals no other key, so it may contain
+                    // null objects.
                     let walker = Walker { refuses_nulls: false, ..self.without_splitter() };
                     walker.write_into(&value, sink, depth + 1)
                 })
@@ -757,7 +760,7 @@ pub fn encoded_size(value: &Variant, objects: Objects<'_>) -> Result<usize> {
     Ok(measure.bytes())
 }
 
-/// The number of a Dictionary's keys that may decode to the same key.
+/// The numbers of a Dictionary's keys that may decode to the same key, by kind.
 #[derive(Default)]
 struct StrictKeys {
     nils: u32,

@@ -1,4 +1,5 @@
-//! Splits large containers among threads: the first thread writes for a while, then splits off the rest.
+//! Splits large containers among threads: the first thread writes for a while, then splits off the remaining
+//! elements or entries.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -30,8 +31,8 @@ impl<'a> Splitter<'a> {
         self.tails.into_inner()
     }
 
-    /// The number of elements or entries in a part of about [`PART_BYTES`], if `done` of them took `bytes`. `None` if
-    /// the `left` ones are not worth other threads.
+    /// The number of elements or entries in a part of about [`PART_BYTES`], if `done` of them took `bytes`.
+    /// `None` if the `left` remaining ones are not worth other threads.
     #[inline(always)]
     pub fn per_part(bytes: usize, done: usize, left: usize) -> Option<usize> {
         if bytes < PART_BYTES {
@@ -49,17 +50,17 @@ impl<'a> Splitter<'a> {
     }
 }
 
-/// The rest of a container.
+/// The remaining elements or entries of a container, which other threads write.
 pub struct Tail<'a> {
     /// The elements or entries.
     pub items: TailItems<'a>,
-    /// Whether a value that would decode to a different one is an error.
+    /// Whether a value that would decode to a different value is an error.
     pub strict: bool,
     /// Whether values that have a meaning only in the running game are errors.
     pub refuses_ids: bool,
     /// The level of its elements.
     pub depth: u32,
-    /// Elements or entries in a part.
+    /// The number of elements or entries in a part.
     pub per_part: usize,
 }
 

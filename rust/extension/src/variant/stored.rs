@@ -16,7 +16,8 @@ use variant_codec::format::SCRIPT_PATH_PREFIX;
 use variant_codec::{Error, Result};
 use variant_engine::{class_name, get_property, text_of};
 
-/// The stored properties of objects. A class and script whose objects all have the same ones is queried once in a call.
+/// The stored properties of objects. They are queried once in a call for a class and script whose objects all
+/// have the same properties.
 ///
 /// A query makes the engine create a Dictionary for each property. `cargo xtask bench objects` encodes on one thread at
 /// 0.25 × the engine's speed with a query for each object, and at 2 × with one query.
@@ -37,7 +38,7 @@ pub struct Stored {
 pub struct Property {
     name: StringName,
     pub text: GString,
-    /// For `script`: the path of the script.
+    /// For the property `script`: the path of the script.
     script: Option<Result<Variant>>,
 }
 

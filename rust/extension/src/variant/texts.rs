@@ -2,17 +2,17 @@
 
 use godot::builtin::GString;
 
-/// Texts that were decoded more than once. Their Strings are made once and then shared.
+/// A cache of texts that were decoded more than once. Their Strings are created once and then shared.
 ///
-/// Data without repetition soon turns the cache off.
+/// The cache soon turns itself off for data without repetition.
 pub struct TextCache {
     seen: usize,
-    /// Reduced by each text that is not cached.
+    /// Reduced by each text that the cache does not have.
     credit: i32,
     slots: Vec<TextSlot>,
 }
 
-/// The last text whose hash, modulo the number of slots, is that of this slot.
+/// The last text that belongs in this slot: its hash, modulo the number of slots, is the index of the slot.
 #[derive(Clone, Default)]
 struct TextSlot {
     hash: u32,
@@ -27,16 +27,17 @@ impl Default for TextCache {
 }
 
 impl TextCache {
-    /// Longer texts are not cached; as [`hash`] expects.
+    /// The maximum length of a cached text in bytes, as [`hash`] requires.
     const LONGEST: usize = 32;
-    /// The first texts are not cached either: a small message repeats nothing.
+    /// The number of texts at the start that are not cached, because a small message repeats nothing.
     const PASSED: usize = 16;
     const SLOTS: usize = 128;
-    /// One text in seven must repeat.
+    /// The initial and maximum credit, and the gain of a repeated text. One text in seven must repeat, or the
+    /// credit runs out.
     const CREDIT: i32 = 256;
     const GAIN: i32 = 6;
 
-    /// The String of a text, which `make` makes unless it is cached.
+    /// The String of a text. Calls `make` for it, unless it is cached.
     #[inline(always)]
     pub fn string(&mut self, text: &[u8], make: impl FnOnce() -> Option<GString>) -> Option<GString> {
         if text.len() > Self::LONGEST || self.credit <= 0 || text.is_empty() {

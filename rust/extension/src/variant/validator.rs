@@ -20,7 +20,7 @@ impl<'k> Validator<'k> {
         Self { builder: VariantBuilder::new(reading), in_key: false }
     }
 
-    /// Passes an event on if it is in a key.
+    /// Passes an event to the builder if the event is in a key.
     #[inline(always)]
     fn in_key<T>(
         &mut self,
@@ -66,7 +66,7 @@ pub struct KeysFrame(DictionaryFrame, bool);
 impl<'k> Sink for Validator<'k> {
     type Array = Option<ArrayFrame>;
     type Dictionary = KeysFrame;
-    /// Whether it is in a key.
+    /// Whether the object is in a key.
     type Object = bool;
     type Strings = Option<StringSlots<'k>>;
     const BUILDS: bool = true;
@@ -152,7 +152,7 @@ impl<'k> Sink for Validator<'k> {
     }
 
     fn begin_object(&mut self, _class: Text<'_>, _properties: usize) -> Result<bool> {
-        // A new object equals no other.
+        // Stands for a new object, which equals no other key.
         self.object_id(u64::MAX)?;
         Ok(std::mem::take(&mut self.in_key))
     }

@@ -161,7 +161,7 @@ impl Column {
         Ok(Self { key, ty, cells: Cells::of(ty), default })
     }
 
-    /// The packed array, or Array.
+    /// The cells as a packed array, or as an Array if there is none for their type.
     ///
     /// # Errors
     /// [`ErrorKind::OutOfMemory`](variant_codec::ErrorKind::OutOfMemory).

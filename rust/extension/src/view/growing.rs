@@ -10,7 +10,7 @@ use variant_codec::{ErrorKind, Result};
 /// [`ErrorKind::OutOfMemory`].
 pub fn add<T>(list: &mut Vec<T>, element: T) -> Result<()> {
     if list.len() == list.capacity() {
-        // Leaves memory for the engine.
+        // This check leaves memory for the engine.
         check_memory(list.len().saturating_mul(2 * size_of::<T>()))?;
     }
     list.try_reserve(1)

@@ -81,7 +81,7 @@ impl Held {
         }
     }
 
-    /// Calls `look` with the value at the path from a spot.
+    /// Calls `look` with the value to which `path` leads from `spot`.
     ///
     /// # Errors
     /// Fails if the path leads nowhere, the bytes are invalid, or `look` fails.
@@ -98,7 +98,8 @@ impl Held {
     }
 }
 
-/// An empty input, for bytes that the engine cannot read or does not hold, so that it can copy nothing.
+/// An empty input, for bytes that the engine cannot read or does not hold, so the engine can copy nothing
+/// from them.
 pub fn no_input<'a>() -> Input<'a> {
     Input::Owned(PackedByteArray::new())
 }
@@ -148,8 +149,8 @@ pub fn decode<D: Dialect>(
     decode_part(view, input, limits, keys, &mut Spent::default())
 }
 
-/// Like [`decode`], for one of several parts of an input. `spent` is the earlier parts' share of the limits that
-/// apply to all of them together.
+/// Like [`decode`], for one of several parts of an input. Some limits apply to all parts together; `spent` is
+/// the share that earlier parts have used.
 ///
 /// # Errors
 /// As [`decode`].
@@ -167,7 +168,8 @@ pub fn decode_part<D: Dialect>(
     built(input, limits, keys, write, |measure| view.write_part_into(measure, &mut before))
 }
 
-/// Decodes one of several records. The limits apply to all together; `spent` is the share of earlier ones.
+/// Decodes one of several records. The limits apply to all records together; `spent` is the share that
+/// earlier records have used.
 ///
 /// # Errors
 /// Fails if the bytes are invalid or contain objects.

@@ -8,7 +8,7 @@
 //! | `records.rs` | records in memory or in a file |
 //! | `rows.rs` | fields of many rows; rows whose field passes a test |
 //! | `columns.rs` | columns of many rows |
-//! | `quiet.rs` | lookups in typed containers that print nothing |
+//! | `quiet.rs` | lookups in typed containers without printed errors |
 //! | `growing.rs` | lists that grow with the results |
 
 mod columns;

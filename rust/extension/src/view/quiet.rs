@@ -1,5 +1,6 @@
-//! Lookups in typed containers that print nothing. The engine prints an error for each value of another type than
-//! declared, and for each key that is nested too deeply. Each error may run a Logger, which is a script.
+//! Lookups in typed containers without printed errors. The engine prints an error for each value of another
+//! type than declared, and for each key that is nested too deeply. Each error may run a Logger, which is a
+//! script.
 
 use godot::builtin::{AnyDictionary, Variant};
 use godot::classes::Object;
@@ -9,7 +10,7 @@ use variant_codec::VariantType;
 use variant_codec::format::MAX_KEY_DEPTH;
 use variant_engine::{ContainerType, Conversions, Reader, is_nested_deeper};
 
-/// The value that a container of this type looks for; `None` if it cannot hold the value.
+/// The value to look up in a container of this type; `None` if the container cannot hold the value.
 pub fn sought(declared: &ContainerType, value: &Variant) -> Option<Variant> {
     let ty = Reader::new().ty(value)?;
     let is_container = matches!(ty, VariantType::Array | VariantType::Dictionary);
@@ -17,7 +18,7 @@ pub fn sought(declared: &ContainerType, value: &Variant) -> Option<Variant> {
         return None;
     }
     match declared {
-        // The engine complains about freed objects.
+        // The engine would print an error for a freed object.
         ContainerType::Builtin(VariantType::Object) if value.try_to::<Gd<Object>>().is_err() => None,
         _ if declared.takes(value) => Some(value.clone()),
         ContainerType::Builtin(ty) => Conversions::get().convert(*ty, value).map(|found| found.value),

@@ -71,7 +71,8 @@ impl Records {
     pub fn in_file(path: &GString, limits: Limits, format: Format) -> Self {
         let source = match files::open(path) {
             Some(file) => Source::File { file, last: Mutex::default() },
-            // A file of the project, which may be packed. Otherwise the engine has the reason.
+            // A file of the project may be packed, so only the engine can read it. For any other file, the
+            // engine knows the reason for the failure.
             None => {
                 let target = Target::of(path).ok();
                 let target = target.as_ref().map(|target| (target, target.turn()));
@@ -199,7 +200,7 @@ impl Records {
     /// Calls `each` with the index and the bytes of each of these records.
     ///
     /// # Errors
-    /// As [`Records::len`]; also returns an error of `each`, with its index and offset among all records.
+    /// As [`Records::len`]; also returns an error of `each`, with the index and offset of the record added.
     pub fn for_each(&self, range: Range<u64>, mut each: impl FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {
         self.check_format()?;
         frames::scan(&self.source, &self.index, range, &self.limits, |index, offset, record| {

@@ -19,8 +19,8 @@ use crate::variant::nested::Nested;
 
 /// A visitor of the fields of each row.
 pub trait EachRow {
-    /// Visits the row at `index`, whose bytes are in `input`. `fields` are in the order of the keys. `spent` is
-    /// the share of the limits that earlier rows of the same value have used.
+    /// Visits the row at `index`, whose bytes are in `input`. `fields` has the fields in the order of the
+    /// keys. `spent` is the share of the limits that earlier rows of the same value have used.
     ///
     /// # Errors
     /// Fails if the bytes are invalid.
@@ -137,7 +137,8 @@ impl Test {
         }
         use VariantOperator as Is;
         let is_order = !matches!(self.operator, Is::EQUAL | Is::NOT_EQUAL | Is::IN);
-        // Does not order Arrays: each level of equal Arrays doubles the time of the engine's comparison.
+        // Arrays are not ordered, because each level of equal Arrays doubles the time of the engine's
+        // comparison.
         if is_order && field.ty() == VariantType::Array {
             return Ok(false);
         }

@@ -104,7 +104,7 @@ impl Shown {
         }
     }
 
-    /// The offsets of the value at a path in the buffer or file: those of its first byte and of its end.
+    /// The offsets, in the buffer or file, of the first byte and of the end of the value at a path.
     ///
     /// # Errors
     /// As [`Shown::find`].
@@ -200,7 +200,7 @@ fn slice_of_records(records: &Records, begin: i64, end: i64) -> Result<VarArray>
     Ok(values)
 }
 
-/// The index of the record that a path starts with, and the rest of the path.
+/// The index of the record that a path starts with, and the remaining path.
 fn first<'p>(records: &Records, path: &'p [Step]) -> Result<(u64, &'p [Step])> {
     let (record, rest) = path
         .split_first()
@@ -208,7 +208,7 @@ fn first<'p>(records: &Records, path: &'p [Step]) -> Result<(u64, &'p [Step])> {
     Ok((records.index_of(record)?, rest))
 }
 
-/// Resolves an index, as `Array.slice` does, to one from 0 to `len`.
+/// Resolves an index to a position from 0 to `len`, as `Array.slice` does.
 fn place(index: i64, len: u64) -> u64 {
     let from_start = if index < 0 { len.saturating_sub(index.unsigned_abs()) } else { index.unsigned_abs() };
     from_start.min(len)

@@ -1,6 +1,6 @@
 //! Compares the sizes of typical game messages in Godot's format, protobuf, and the compact wire format.
 //!
-//! `cargo run -p variant_protobuf --example sizes` prints the table of `docs/protobuf.md`.
+//! `cargo run -p variant_protobuf --example sizes` prints the table in `docs/protobuf.md`.
 
 use variant_codec::Value;
 use variant_protobuf::{DecodeOptions, EncodeOptions, Schema, Wire};
@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let message = schema.message(name)?;
         let [protobuf, compact] = [Wire::Protobuf, Wire::Compact].map(|wire| {
             let bytes = message.encode(&value, &EncodeOptions { wire })?;
-            // Only bytes that are decoded again count.
+            // Only bytes that can be decoded again count.
             let read = message.decode(&bytes, &DecodeOptions { wire, ..DecodeOptions::default() })?;
             assert_eq!(message.encode(&read, &EncodeOptions { wire })?, bytes);
             Ok::<_, variant_codec::Error>(bytes.len())
@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// A description, the name of the message, and a value.
+/// The values to encode, each with a description and the name of its message.
 fn corpus() -> [(&'static str, &'static str, Value); 11] {
     let entities = |count| list(0..count, entity);
     let tiles = || {

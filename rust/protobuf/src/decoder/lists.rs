@@ -141,7 +141,8 @@ impl<'a> MessageDecoder<'a> {
         sink.string(strings, text.into())
     }
 
-    /// The number of elements of a list of numbers. Checks the packing and the length of fixed-width elements.
+    /// Returns the number of elements in a list of numbers. Checks the packing and the length of fixed-width
+    /// elements.
     fn count_numbers(&self, field: &Field, records: Range<usize>) -> Result<usize> {
         let mut count = 0;
         if self.strict && field.label == Label::Packed && records.len() > 1 {
@@ -181,7 +182,7 @@ impl<'a> MessageDecoder<'a> {
         };
         let bytes = &self.bytes[range.clone()];
         let Some(names) = closed else {
-            // Few enough to count in a `u8`.
+            // A chunk has few enough bytes to count in a `u8`.
             let ends = |bytes: &[u8]| bytes.iter().map(|byte| u8::from(*byte < 0x80)).sum::<u8>();
             return Ok(bytes.chunks(128).map(|bytes| usize::from(ends(bytes))).sum());
         };
@@ -291,7 +292,7 @@ impl<'a> MessageDecoder<'a> {
         written
     }
 
-    /// Reads the elements of a list, four or eight bytes each.
+    /// Reads the elements of a list into `elements`, with `width` bytes each: four or eight.
     #[inline(never)]
     fn read_numbers(
         &self,
@@ -330,7 +331,7 @@ impl<'a> MessageDecoder<'a> {
             }
             Ok(())
         };
-        // One loop per common kind.
+        // Each common kind gets its own loop, in which `kind` is a constant.
         match field.kind {
             Kind::Int32 => self.each_number_as(Kind::Int32, field, records, put),
             Kind::Sint32 => self.each_number_as(Kind::Sint32, field, records, put),
@@ -358,7 +359,7 @@ impl<'a> MessageDecoder<'a> {
         sink.end_array(array)
     }
 
-    /// Writes a list of enum names, or an Array if some numbers have none.
+    /// Writes a list of enum names, or an Array of names and numbers if some numbers have no name.
     fn decode_enum_names<S: Sink>(
         &mut self,
         sink: &mut S,

@@ -139,7 +139,7 @@ impl<'a> MessageDecoder<'a> {
         Ok(())
     }
 
-    /// The path step of a map's key.
+    /// The step of an error's path for the key of a map entry.
     #[cold]
     fn step_of(&self, kind: Kind, entry: &Entry) -> Step {
         match kind {

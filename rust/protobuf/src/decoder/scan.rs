@@ -14,7 +14,8 @@ use crate::varint::{LONGEST_VARINT, put_varint, unzigzag};
 use crate::wire::Wire;
 
 impl<'a> MessageDecoder<'a> {
-    /// Collects the records of a message, and keeps unknown fields. `groups` is the index of a group's first group.
+    /// Collects the records of a message, and keeps unknown fields. If the message is a group, `groups` is
+    /// the index of the first group in it.
     #[inline(always)]
     pub(super) fn scan(
         &mut self,
@@ -71,8 +72,8 @@ impl<'a> MessageDecoder<'a> {
         Ok(())
     }
 
-    /// Skips a group whose start-group tag has been read. Returns its index in `Memory::groups` if the field is
-    /// known. In a group, `groups` is the index of the next recorded group.
+    /// Skips a group whose start-group tag has been read. Returns its index in `Memory::groups` if the field
+    /// is known. Inside another group, `groups` is the index of the next recorded group.
     #[inline(never)]
     fn pass_group(
         &mut self,
@@ -96,15 +97,16 @@ impl<'a> MessageDecoder<'a> {
         Ok(index)
     }
 
-    /// Fails in strict mode if fields are not sorted by number, or one other than a list or map repeats.
+    /// Fails in strict mode if fields are not sorted by number, or a field other than an unpacked list or a
+    /// map repeats.
     fn check_order(&self, field: &Field, rank: u16, last: Option<u16>, at: usize) -> Result<()> {
         self.odd(last.is_some_and(|last| rank < last), at, Oddity::Order)?;
         let may_repeat = matches!(field.label, Label::Repeated | Label::Map);
         self.odd(last == Some(rank) && !may_repeat, at, Oddity::Repeated)
     }
 
-    /// Whether a record is an unknown field because its closed enum does not list the number. In a packed list,
-    /// only those elements are unknown.
+    /// Whether a record is an unknown field because its closed enum does not list the number. In a packed
+    /// list, only the unlisted elements are unknown.
     #[inline(never)]
     fn has_foreign_enum(
         &mut self,
@@ -161,7 +163,7 @@ impl<'a> MessageDecoder<'a> {
         kept.and_then(|()| self.memory.unknown.extend(number, &mut self.budget)).map_err(|error| error.at(at))
     }
 
-    /// Whether the value of a map entry is a number that its enum does not list.
+    /// Whether the value of a map entry is a number that its closed enum does not list.
     fn has_foreign_value(
         &mut self,
         entry: &'a MessageTable,
@@ -226,7 +228,7 @@ impl<'a> MessageDecoder<'a> {
         Ok(())
     }
 
-    /// Checks a value that a later one replaces. It must be valid too.
+    /// Checks a value that a later value replaces. Replaced values must be valid too.
     #[cold]
     #[inline(never)]
     pub(super) fn check_replaced(&mut self, field: &'a Field, found: Found, level: u32) -> Result<()> {
@@ -246,7 +248,7 @@ impl<'a> MessageDecoder<'a> {
 }
 
 impl Member {
-    /// Adds a member, scanning backwards, and returns whether a later one replaces it.
+    /// Adds a member during a backward scan. Returns whether a later member replaces it.
     #[inline(always)]
     fn is_replaced(&mut self, number: u32) -> bool {
         let last = *self.number.get_or_insert(number);

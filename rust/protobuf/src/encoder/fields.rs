@@ -45,7 +45,7 @@ impl<'s> MessageEncoder<'s> {
         self.put_fixed(field, tag, 0, 0)
     }
 
-    /// The wire form of a number after its tag.
+    /// The class of a number, and its encoding after the tag.
     #[inline(always)]
     pub(super) fn spelled(&self, kind: Kind, value: i64) -> (Class, u64) {
         match kind {
@@ -58,7 +58,7 @@ impl<'s> MessageEncoder<'s> {
         }
     }
 
-    /// Whether a field can hold this number.
+    /// Whether a field of this kind can hold this number.
     #[inline(always)]
     pub(super) fn takes(&self, kind: Kind, value: i64) -> bool {
         match kind {
@@ -104,7 +104,7 @@ impl<'s> MessageEncoder<'s> {
         }
     }
 
-    /// Writes a tag and text of `bytes` bytes in UTF-8.
+    /// Writes a tag, a length and a text that takes `bytes` bytes in UTF-8.
     #[inline(always)]
     pub(super) fn put_text(&mut self, field: &'s Field, text: Text<'_>, bytes: usize) -> Result<()> {
         let tag = self.wire.tag(field.tag, Class::Bytes);
@@ -158,7 +158,7 @@ impl<'s> MessageEncoder<'s> {
     #[inline(always)]
     pub(super) fn name(&mut self, text: Text<'_>) -> Result<()> {
         let message = self.level.message;
-        // Wraps from `NONE` to 0 for the first field.
+        // For the first field, this wraps from `NONE` to 0.
         let next = self.level.last.wrapping_add(1);
         let follower = message.first_follower + usize::from(next);
         let expected = self.followers.get(follower).copied().unwrap_or(next);

@@ -10,7 +10,7 @@ use crate::schema::{Field, Label};
 use crate::varint::{varint_len, zigzag};
 
 impl<'s> MessageEncoder<'s> {
-    /// Opens a list, with its record if it is packed.
+    /// Opens a list, and starts its record if the list is packed.
     #[inline(always)]
     pub(super) fn open_list(&mut self, field: &'s Field, len: usize) -> Result<OpenArray> {
         let mut open = OpenArray { length_at: 0, reserved: 0 };

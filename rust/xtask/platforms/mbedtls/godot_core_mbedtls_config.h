@@ -1,4 +1,5 @@
-// What Godot's core uses of Mbed TLS. Debian took Godot's own copy of the library out of the source, and this file with it.
+// The features of Mbed TLS that Godot's core uses. Debian removes Godot's copy of the library from the
+// source, and Godot's version of this file with it.
 #pragma once
 
 #define MBEDTLS_AES_C
@@ -13,11 +14,11 @@
 #define MBEDTLS_SHA224_C
 #define MBEDTLS_SHA256_C
 
-// Godot gives the entropy.
+// Godot provides the entropy.
 #define MBEDTLS_NO_PLATFORM_ENTROPY
 #define MBEDTLS_PLATFORM_ZEROIZE_ALT
 
 #ifdef _WIN32
-// Wanted there, though none of its functions is used.
+// Mbed TLS requires this on Windows, although Godot uses none of its functions.
 #define MBEDTLS_PLATFORM_C
 #endif

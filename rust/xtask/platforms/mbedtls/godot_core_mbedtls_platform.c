@@ -1,4 +1,4 @@
-// The functions of the system that Mbed TLS wants as configured beside this.
+// The platform functions that Mbed TLS requires with the configuration beside this file.
 #include <stddef.h>
 #include <stdlib.h>
 

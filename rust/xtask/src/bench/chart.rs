@@ -23,9 +23,10 @@ const TITLE: u32 = 92;
 const SCALE: u32 = 34;
 const ROW: u32 = 30;
 const FONT: &str = "sans-serif";
-/// The line height: Plotters includes it in a font's size, SVG does not.
+/// The line height, relative to the font size. Plotters includes the line height in a font's size; SVG does
+/// not.
 const LINE: f64 = 1.24;
-/// Space for the number after the longest bar.
+/// The space for the number after the longest bar, as a factor of the ratio.
 const BEYOND: f64 = 1.5;
 /// Colours of the bars for one thread and for all threads.
 const COLOURS: [RGBColor; 2] = [RGBColor(150, 188, 224), RGBColor(38, 92, 160)];
@@ -73,7 +74,7 @@ pub fn draw(rows: &[Row], names: &[&str], to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Draws one bar from the line at 1×, and its number.
+/// Draws one bar, which starts at the line of 1×, and its number.
 fn bar(root: &Area<'_>, panel: &mut Panel<'_, '_>, row: &Row, middle: f64) -> Result<()> {
     let place = usize::from(row.threads > 1);
     let top = middle + 0.4 - 0.4 * place as f64;
@@ -84,7 +85,7 @@ fn bar(root: &Area<'_>, panel: &mut Panel<'_, '_>, row: &Row, middle: f64) -> Re
     Ok(())
 }
 
-/// Draws lines and numbers at the powers of two, and the direction above them.
+/// Draws lines and numbers at the powers of two, and the name of the direction above them.
 fn scale(root: &Area<'_>, panel: &Panel<'_, '_>, op: Op, rows: usize) -> Result<()> {
     let range = panel.x_range();
     for ratio in (-3..8).map(|power| 2_f64.powi(power)).filter(|ratio| range.contains(ratio)) {

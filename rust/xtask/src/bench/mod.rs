@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: measures the codec against the engine's own functions, in the real engine.
 //!
-//! Each workload runs in its own process (`godot-project/bench/main.gd`), with engine and codec in turns.
+//! Each workload runs in its own process (`godot-project/bench/main.gd`), which alternates between engine and
+//! codec.
 
 mod chart;
 mod page;
@@ -54,11 +55,11 @@ enum Build {
     Editor,
 }
 
-/// The number of samples.
+/// The number of samples to take.
 struct Pace {
-    /// The minimum number of pairs.
+    /// The minimum number of pairs of samples.
     pairs: u32,
-    /// The minimum time.
+    /// The minimum time, in seconds.
     seconds: f64,
 }
 

@@ -20,7 +20,7 @@ const README: [(&str, &str); 6] = [
     ("int, one call", "one int, one call"),
 ];
 
-/// Writes the newest results; the text between the measured parts stays.
+/// Writes the newest results. Keeps the text between the measured parts.
 pub fn write(workspace: &Workspace, report: &Report) -> Result<()> {
     let rows = &report.rows;
     fill(workspace, "docs/benchmarks.md", "machine", &report.to_string())?;
@@ -55,7 +55,7 @@ fn summary(rows: &[Row]) -> String {
     lines.join("\n")
 }
 
-/// The ratios with all threads, each with the command that measures it.
+/// The ratios with all threads, each with the command that measures the ratio.
 fn readme(rows: &[Row]) -> String {
     let most = rows.iter().map(|row| row.threads).max().unwrap_or(1);
     let head = "| data | encode | decode | command |\n|---|---:|---:|---|".to_owned();

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 
 /// The time for which the processors are watched before each measuring process.
 const WATCHED: Duration = Duration::from_millis(500);
-/// The share of one processor that the system may use.
+/// The share of one processor that other processes may use.
 const TOLERATED: f64 = 0.15;
 /// The number of attempts: a short burst, such as the end of the previous process, is forgiven.
 const ATTEMPTS: u32 = 6;

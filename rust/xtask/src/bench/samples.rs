@@ -5,10 +5,10 @@ use std::fmt;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-/// The prefix of such a line.
+/// The prefix of a line with samples.
 const MARK: &str = "@@ ";
 
-/// A direction.
+/// A direction of conversion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Op {
@@ -32,17 +32,17 @@ pub struct Row {
     pub op: Op,
     /// The codec's number of threads.
     pub threads: usize,
-    /// Time of the engine's function.
+    /// The time of the engine's function.
     pub engine_ns: f64,
-    /// Time of the codec.
+    /// The time of the codec.
     pub codec_ns: f64,
-    /// The median of engine time over codec time, pair by pair.
+    /// The median over all pairs of the engine's time divided by the codec's time.
     pub ratio: f64,
     /// The interquartile range of these ratios, divided by their median.
     pub spread: f64,
-    /// Time to free the engine's result.
+    /// The time to free the engine's result.
     pub engine_free_ns: f64,
-    /// Time to free the codec's result.
+    /// The time to free the codec's result.
     pub codec_free_ns: f64,
     /// The encoded size in bytes.
     pub bytes: u64,
@@ -50,16 +50,16 @@ pub struct Row {
     pub codec_bytes: u64,
 }
 
-/// Nanoseconds per call, one sample for each pair.
+/// The samples of one workload, in nanoseconds per call. Each list has one sample for each pair.
 #[derive(Debug, Deserialize)]
 struct Samples {
     op: Op,
-    /// A float, like every number in Godot's JSON.
+    /// The encoded size; a float, like every number in Godot's JSON.
     bytes: f64,
     codec_bytes: f64,
     engine: Vec<f64>,
     codec: Vec<f64>,
-    /// The loop without a call.
+    /// The time of the loop without a call.
     idle: Vec<f64>,
     engine_free: Vec<f64>,
     codec_free: Vec<f64>,

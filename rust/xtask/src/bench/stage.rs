@@ -23,7 +23,8 @@ const PROJECT: &str = include_str!("project.godot");
 
 const RUN_LIMIT: Duration = Duration::from_secs(600);
 
-/// A temporary project with the workloads and a copy of the addon, which does not change during measurements.
+/// A temporary project with the workloads and a copy of the addon. The copy does not change during
+/// measurements.
 pub struct Stage<'a> {
     workspace: &'a Workspace,
     godot: &'a Godot,

@@ -6,7 +6,7 @@ use comfy_table::{CellAlignment, Table, presets};
 
 use super::samples::Row;
 
-/// Every row with its times.
+/// A table of every row with its times.
 pub fn full(rows: &[Row]) -> Table {
     let mut table = Table::new();
     table.load_preset(presets::NOTHING);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
-/// One input, and its form of encoding and decoding.
+/// One input, and the functions that encode and decode it.
 #[derive(Debug, Clone)]
 pub struct Workload {
     /// The name in tables and files.
@@ -24,7 +24,8 @@ pub enum Input {
     Document(PathBuf),
 }
 
-/// Name, kind, count, form, and the engine's functions, empty for rows not in docs/benchmarks.md.
+/// The name, kind, count, form and engine's functions of each workload. The functions are empty if
+/// docs/benchmarks.md omits the workload.
 pub const TABLE: [(&str, &str, u32, &str, &str); 27] = [
     ("entities", "entities", 50_000, "value", "`var_to_bytes`, `bytes_to_var`"),
     ("ints", "ints", 1_000_000, "value", SAME),

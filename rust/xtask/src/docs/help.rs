@@ -30,7 +30,7 @@ pub fn judge(folder: &Path, pages: &BTreeMap<String, String>) -> Result<Tally> {
     Ok(Tally { passed, failed: 0 })
 }
 
-/// The number of listed items that a page describes, and the items that it does not.
+/// The number of listed items that a page describes, and the items that it does not describe.
 fn look_up(listed: &str, page: &str) -> Result<(u64, Vec<String>)> {
     let listed = Document::parse(listed)?;
     let page = &page.replace('\u{a0}', " ");

@@ -1,12 +1,12 @@
 //! Runs the GDScript of the documentation in the real engine.
 //!
 //! A fenced block of GDScript is a function body, or a whole script if it begins with `extends`. A script
-//! that extends SceneTree runs by itself. HTML comments, hidden from readers, complete the other blocks:
+//! that extends SceneTree runs by itself. HTML comments and output blocks complete the other blocks:
 //!
 //! - `<!-- set-up` before the block holds declarations outside the function;
-//! - `<!-- then` after it holds code that runs after the block in the same function. A whole script is
-//!   `snippet` there, and is in the tree if it is a Node;
-//! - a fenced block `text output` after it holds the expected output.
+//! - `<!-- then` after the block holds code that runs after the block in the same function. In this code,
+//!   `snippet` is an instance of the whole script, which is in the tree if it is a Node;
+//! - a fenced block `text output` after the block holds the expected output.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ use crate::workspace::{EXTENSION, Workspace};
 /// The timeout of the example, which reads one file.
 const EXAMPLE_LIMIT: Duration = Duration::from_secs(60);
 
-/// One block of GDScript, with its additions.
+/// A block of GDScript, with the parts that complete it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Snippet {
     /// The document, and the first line of the block.
@@ -37,7 +37,7 @@ pub struct Snippet {
 /// All snippets of the documents and of the editor's help.
 ///
 /// # Errors
-/// Fails if a document cannot be read, or an addition has no snippet.
+/// Fails if a document cannot be read, or if a part belongs to no snippet.
 pub fn all(workspace: &Workspace) -> Result<Vec<Snippet>> {
     let addon = format!("addons/{EXTENSION}/README.md");
     let mut files = vec![PathBuf::from("README.md"), PathBuf::from(addon)];
@@ -58,7 +58,7 @@ pub fn all(workspace: &Workspace) -> Result<Vec<Snippet>> {
     Ok(snippets)
 }
 
-/// The doc comments of a source file, with an empty line for every other line.
+/// The doc comments of a source file. All other lines of the file become empty lines.
 fn help(source: &str) -> String {
     let documented = source.lines().map(|line| line.trim_start().strip_prefix("///").unwrap_or_default());
     documented.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n")
@@ -101,7 +101,7 @@ fn extract(file: &Path, text: &str) -> Result<Vec<Snippet>> {
 }
 
 impl Snippet {
-    /// The name for the snippet's files, which contains the place.
+    /// The name for the snippet's files, which contains the document and line.
     fn name(&self) -> String {
         let (file, line) = &self.place;
         let file = file.with_extension("").display().to_string();
@@ -117,7 +117,7 @@ impl Snippet {
         format!("whole_{}.gd", self.name())
     }
 
-    /// The scripts with their file names. The first has the method `run`, unless it is a program.
+    /// The scripts with their file names. The first script has the method `run`, unless it is a program.
     fn scripts(&self) -> Vec<(String, String)> {
         let name = self.name();
         if let Some(file) = self.program() {
@@ -167,8 +167,8 @@ pub fn write(snippets: &[Snippet], folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Fails unless every snippet but the programs ran to its end and printed what its document says. `printed`
-/// is the output of all.
+/// Fails unless every snippet except the programs ran to its end and printed the expected output. `printed`
+/// is the output of all snippets.
 pub fn judge(snippets: &[Snippet], printed: &str) -> Result<Tally> {
     for snippet in snippets.iter().filter(|snippet| snippet.program().is_none()) {
         let (file, line) = &snippet.place;

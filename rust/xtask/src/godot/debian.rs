@@ -12,8 +12,8 @@ use crate::debian::{Machine, TESTING, files_with_extension, libraries, loader, m
 use crate::progress::Progress;
 use crate::run;
 
-/// The packages to unpack with their dependencies. The engine loads the graphics libraries to open a window;
-/// patchelf fits it to the folder.
+/// The packages to unpack with their dependencies. The engine loads the graphics libraries to open a window.
+/// patchelf sets the folder's paths in the engine.
 const PACKAGES: [&str; 9] = [
     "godot",
     "godot-template-release",
@@ -26,7 +26,7 @@ const PACKAGES: [&str; 9] = [
     "libegl-mesa0",
 ];
 
-/// Valgrind, and the debug symbols that it needs of the folder's C library.
+/// Valgrind, and the debug symbols of the folder's C library, which Valgrind needs.
 const WATCH_PACKAGES: [&str; 2] = ["valgrind", "libc6-dbg"];
 
 const PROGRAMS: &str = "usr/bin";
@@ -36,13 +36,13 @@ pub fn install(machine: &Machine, folder: &Path) -> Result<()> {
     machine.install(TESTING, "Godot", &PACKAGES, folder)
 }
 
-/// Whether `home` holds an engine of this kind.
+/// Whether `home` holds an engine from Debian.
 pub fn is_in(home: &Path) -> bool {
     root(home).is_dir()
 }
 
 /// Points programs and libraries at the folder's loader and libraries, by absolute path. A library path in
-/// the environment would also reach child processes, which are programs of the machine.
+/// the environment would also apply to child processes, which need the machine's libraries.
 pub fn make_ready(home: &Path) -> Result<Godot> {
     let (root, libraries) = (root(home), libraries(home));
     let patchelf = Patchelf { home };
@@ -62,7 +62,7 @@ pub fn make_ready(home: &Path) -> Result<Godot> {
         }
         // Linker scripts also end in `.so`; patchelf refuses them, and they have no run path.
         let Ok(old) = patchelf.run(&["--print-rpath".as_ref(), library]) else { continue };
-        // A library that has its own run path does not search the program's.
+        // A library with a run path of its own does not search the run path of the program.
         if !old.trim().is_empty() {
             patchelf.run(&["--force-rpath".as_ref(), "--set-rpath".as_ref(), run_path.as_ref(), library])?;
         }
@@ -86,7 +86,8 @@ pub fn valgrind(home: &Path) -> Result<Command> {
     if !program.is_file() {
         let machine = machine().context("this machine knows no Debian archive to install valgrind from")?;
         machine.install(TESTING, "valgrind", &WATCH_PACKAGES, home)?;
-        // Valgrind looks for the C library's symbols here, whatever folder the library is meant for.
+        // Valgrind looks for the C library's symbols in this folder beside the library, but not in the
+        // private folder's `usr/lib/debug`.
         let beside = libraries(home).join(".debug");
         fs::create_dir_all(&beside)?;
         let symbols = root.join("usr/lib/debug/.build-id");
@@ -100,7 +101,8 @@ pub fn valgrind(home: &Path) -> Result<Command> {
     Ok(command)
 }
 
-/// The testing suite's own patchelf, started through the folder's loader: the machine need not have one.
+/// The patchelf of Debian's testing suite, started through the folder's loader. The machine may have no
+/// patchelf.
 struct Patchelf<'a> {
     home: &'a Path,
 }

@@ -17,7 +17,7 @@ use crate::run::{self, Echo};
 use crate::workspace::Workspace;
 pub use program::Godot;
 
-/// The oldest engine that the addon runs in.
+/// The version of the oldest engine that the addon supports.
 pub const OLDEST: (u32, u32) = (4, 4);
 
 /// The error if there is no valgrind.
@@ -27,7 +27,8 @@ const NO_VALGRIND: &str = "valgrind cannot be had; on Debian: apt-get install va
 const ADVICE: &str = "Install Godot 4.4 or newer from godotengine.org and put it on PATH as `godot`, or set \
                       GODOT4_BIN to its program.";
 
-/// Written last into the private folder, so that an interrupted install is never taken for a finished one.
+/// The file that marks a finished install. It is written last into the private folder, so that an interrupted
+/// install is never mistaken for a finished install.
 #[derive(Serialize, Deserialize)]
 struct Stamp {
     /// The prepared folder. Its programs hold absolute paths, so a moved folder is prepared again.
@@ -53,10 +54,11 @@ pub fn find_or_install(workspace: &Workspace) -> Result<Godot> {
     private(&workspace.private_godot())
 }
 
-/// The engine's extension API description, written once for each version so that nothing is compiled twice.
+/// The engine's extension API description. It is written only once for each version, because Cargo compiles
+/// again after each change of the file.
 ///
 /// # Errors
-/// Fails if the engine wrote none; the error contains its output.
+/// Fails if the engine wrote no description. The error contains the engine's output.
 pub fn api_description(workspace: &Workspace, godot: &Godot) -> Result<PathBuf> {
     const LIMIT: Duration = Duration::from_secs(120);
 
@@ -74,7 +76,7 @@ pub fn api_description(workspace: &Workspace, godot: &Godot) -> Result<PathBuf> 
     Ok(kept)
 }
 
-/// Valgrind for this engine: a private one if the engine brings its own C library, else the machine's.
+/// Valgrind for this engine: a private Valgrind if the engine has its own C library, otherwise the machine's.
 pub fn valgrind(workspace: &Workspace, godot: &Godot) -> Result<Command> {
     let home = workspace.private_godot();
     if godot.editor.starts_with(&home) && debian::is_in(&home) {
@@ -126,7 +128,7 @@ fn parse_version(text: &str) -> Option<(u32, u32)> {
 fn private(home: &Path) -> Result<Godot> {
     let parent = home.parent().context("the target folder has no parent")?;
     fs::create_dir_all(parent)?;
-    // Two runs at once must not install into the same folder.
+    // Concurrent runs must not install into the same folder.
     let lock = File::create(parent.join("godot.lock"))?;
     lock.lock().context("cannot lock the folder for Godot")?;
 
@@ -154,7 +156,7 @@ fn private(home: &Path) -> Result<Godot> {
     Ok(godot)
 }
 
-/// Installs Debian's engine if possible, else the official release.
+/// Installs Debian's engine if possible, otherwise the official release.
 fn install(folder: &Path) -> Result<()> {
     if cfg!(all(target_os = "linux", target_arch = "x86_64"))
         && let Some(machine) = crate::debian::machine()
@@ -169,7 +171,7 @@ fn install(folder: &Path) -> Result<()> {
     release::install(folder)
 }
 
-/// Fits the programs to their current folder, and checks that they start.
+/// Adapts the programs to their current folder, and checks that they start.
 fn make_ready(home: &Path) -> Result<Godot> {
     let programs = if debian::is_in(home) { debian::make_ready(home)? } else { release::programs(home)? };
     let version = version(&programs.editor)?;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// A Godot engine that was seen to start.
+/// A Godot engine that is known to start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Godot {
     /// The editor program, which also runs projects.

@@ -61,7 +61,8 @@ pub fn programs(home: &Path) -> Result<Godot> {
     Ok(Godot { editor, template_release: None, template_debug: None, version: String::new() })
 }
 
-/// Downloads with `curl`: every system in the list above has it, with its own proxies and certificates.
+/// Downloads with `curl`, which every system in the list above has, and which uses the system's proxies and
+/// certificates.
 fn download(address: &str, to: &Path) -> Result<()> {
     eprintln!("   downloading {address}");
     let mut curl = Command::new("curl");

@@ -23,7 +23,7 @@ const VARIABLE: &str = "GODOT3_BIN";
 struct Edition {
     /// The official release, for machines without a suitable package.
     release: &'static str,
-    /// The suite of Debian that has it.
+    /// The suite of Debian that has this version.
     suite: &'static str,
 }
 
@@ -38,10 +38,11 @@ const SERVER: &str = "godot3-server";
 /// Whether server builds exist for this system.
 const HAS_SERVER: bool = cfg!(all(target_os = "linux", target_arch = "x86_64"));
 
-/// The project's folder in the user's home. Godot 3.2 reports that it cannot make it, although it does.
+/// The project's folder in the user's home. It is created here, because Godot 3.2 reports that it cannot
+/// create the folder, although it does.
 const USER_FOLDER: &str = "godot/app_userdata/Exchange with Godot 3";
 
-/// A Godot 3 engine that was seen to start.
+/// A Godot 3 engine that is known to start.
 #[derive(Debug, Clone)]
 pub struct Godot3 {
     pub program: PathBuf,
@@ -56,11 +57,12 @@ impl Godot3 {
         &self.version[..end]
     }
 
-    /// A script of `tests/godot3`, given as `res://…`, with its own arguments.
+    /// A command that runs a script of `tests/godot3`, given as `res://…`, with these arguments.
     pub fn script(&self, workspace: &Workspace, script: &str, arguments: &[String]) -> Command {
         let mut command = Command::new(&self.program);
         command.arg("--path").arg(workspace.root.join("tests/godot3")).args(["-s", script]).args(arguments);
-        // Godot 3 looks for these in the user's home, and complains about a locale without a language.
+        // Godot 3 looks for its folders in the user's home, and prints an error for a locale without a
+        // language.
         command.env("HOME", workspace.godot_home()).env("LANG", "en_US").env_remove("LC_ALL");
         for variable in ["XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"] {
             command.env(variable, workspace.godot_home());
@@ -74,7 +76,7 @@ pub fn can_be_had() -> bool {
     HAS_SERVER || env::var_os(VARIABLE).is_some()
 }
 
-/// The engine that `GODOT3_BIN` names, else those under `target/godot3`, installed as needed.
+/// The engine that `GODOT3_BIN` names, otherwise the engines under `target/godot3`, installed as needed.
 pub fn find_or_install(workspace: &Workspace) -> Result<Vec<Godot3>> {
     fs::create_dir_all(workspace.godot_home().join(USER_FOLDER))?;
     if let Some(program) = env::var_os(VARIABLE) {
@@ -84,7 +86,7 @@ pub fn find_or_install(workspace: &Workspace) -> Result<Vec<Godot3>> {
     }
     let parent = workspace.target.join("godot3");
     fs::create_dir_all(&parent)?;
-    // Two runs at once must not install into the same folder.
+    // Concurrent runs must not install into the same folder.
     let lock = File::create(parent.join("lock"))?;
     lock.lock().context("cannot lock the folder for Godot 3")?;
     let find = |edition: &Edition| {
@@ -134,7 +136,7 @@ impl Edition {
 }
 
 fn try_program(program: PathBuf) -> Result<Godot3> {
-    // Godot 3.2 exits with a failure after it has answered.
+    // Godot 3.2 prints its version, but then exits with a failure.
     let output = Command::new(&program).arg("--version").env("LANG", "en_US").output();
     let output = output.with_context(|| format!("cannot start {}", program.display()))?;
     let version = String::from_utf8_lossy(&output.stdout).trim().to_owned();

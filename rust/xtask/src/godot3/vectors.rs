@@ -14,7 +14,8 @@ use crate::workspace::Workspace;
 const LIMIT: Duration = Duration::from_secs(120);
 const HEADER: &str = "engines\tmode\tinput_hex\tresult\treencoded_hex\ttext\tlabel";
 
-/// Writes the distinct rows of all engines, each with its engines, to a file; returns their number.
+/// Writes the distinct rows of all engines to a file, each with the engines that printed the row. Returns the
+/// number of rows.
 pub fn write(workspace: &Workspace, to: &Path) -> Result<usize> {
     let mut rows: Vec<(String, Vec<String>)> = Vec::new();
     let mut known = HashMap::new();
@@ -48,7 +49,7 @@ fn cleared(row: &str) -> Result<String> {
     let [mode, input, _result, reencoded, ..] = &mut columns[..] else { bail!("not enough columns: {row}") };
     let by_engine = if mode == "crafted" { vec![reencoded] } else { vec![input, reencoded] };
     for column in by_engine {
-        // Bytes with masked instance ids contain no NodePath.
+        // A column with masked instance ids is not hexadecimal, and contains no NodePath.
         if let Ok(mut bytes) = hex::decode(column.as_str())
             && !bytes.is_empty()
         {

@@ -38,7 +38,7 @@ const LIBRARIES: [Library; 4] = [
     },
     Library { package: "zlib", folder: "zlib", files: &[("*", "")] },
 ];
-/// Godot's own files in those folders.
+/// Godot's own files in the folders of these libraries. Debian removed them as well.
 const OWN: [(&str, &str); 3] = [
     (
         "mbedtls/include/godot_core_mbedtls_config.h",
@@ -71,7 +71,7 @@ const OPTIONS: [&str; 14] = [
 ];
 const LIMIT: Duration = Duration::from_secs(2 * 3600);
 
-/// Fixes of bugs in this version of the engine's source: the file, the present text, and its replacement.
+/// Fixes of bugs in this version of the engine's source: the file, the original text, and its replacement.
 const PATCHES: [(&str, &str, &str); 1] = [
     // When the game quits, the engine frees this object with `memdelete`. In debug builds, `memdelete`
     // expects a header that only `memnew` allocates, and frees the wrong address after `new`.
@@ -80,8 +80,8 @@ const PATCHES: [(&str, &str, &str); 1] = [
 /// Builds share the source folder, so only one may run at a time.
 static BUILD_LOCK: Mutex<()> = Mutex::new(());
 
-/// Compiles the engine for a platform with these build options, unless that was done. `made` names the
-/// engine's files in `bin`, whose paths are returned.
+/// Compiles the engine for a platform with these build options, unless it is compiled already. `made` names
+/// the engine's files in `bin`. Returns their paths.
 pub fn engine<const N: usize>(
     toolchain: &Toolchain<'_>,
     platform: &str,
@@ -115,7 +115,7 @@ pub fn engine<const N: usize>(
     Ok(made)
 }
 
-/// Unpacks Debian's source, restores the removed libraries, and returns its path.
+/// Unpacks Debian's source, restores the removed libraries, and returns the path of the source.
 pub fn source(toolchain: &Toolchain<'_>) -> Result<PathBuf> {
     let folder = toolchain.folder("godot-source");
     let source = folder.join(GODOT);

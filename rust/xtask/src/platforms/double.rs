@@ -16,7 +16,8 @@ use crate::project;
 use crate::run::{self, Echo};
 use crate::suite::{self, Conformance, LIMIT};
 
-/// Only an editor describes its API, whose method hashes differ from those of other engines.
+/// The build options of the engine. Only an editor build can dump its extension API, whose method hashes
+/// differ from those of a single-precision engine.
 const OPTIONS: [&str; 20] = [
     "target=editor",
     "optimize=none",
@@ -43,7 +44,8 @@ const OPTIONS: [&str; 20] = [
 const STACK: &str = "-s 262144";
 const PROGRAM: &str = "godot.linuxbsd.editor.double.x86_64";
 
-/// Runs all suites in such an engine with a library for it. Returns the engine's version and the tally.
+/// Runs all suites in an engine with 64-bit vector components, with a library for this engine. Returns the
+/// engine's version and the tally.
 pub fn conformance(toolchain: &Toolchain<'_>, platform: &Platform) -> Result<(String, Tally)> {
     let [program] = compile::engine(toolchain, platform.name, &OPTIONS, [PROGRAM])?;
     let command = run::limited(&toolchain.command(&program.display().to_string()), STACK);
@@ -64,7 +66,8 @@ pub fn conformance(toolchain: &Toolchain<'_>, platform: &Platform) -> Result<(St
     Ok((godot.version, tally + refused))
 }
 
-/// Checks that an engine refuses the library for the other precision, says so, and continues without it.
+/// Checks that the library for the other precision does not start, prints a message, and lets the engine
+/// continue.
 fn is_refused(toolchain: &Toolchain<'_>, godot: &Godot, folder: &Path, precision: &str) -> Result<()> {
     fs::write(folder.join("quit.gd"), "extends SceneTree\n\n\nfunc _init() -> void:\n\tquit()\n")?;
     let project = suite::bundled(toolchain.workspace, godot, folder)?;

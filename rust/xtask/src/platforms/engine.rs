@@ -18,10 +18,10 @@ use crate::run::{self, Echo};
 use crate::sandbox::starter;
 use crate::suite::{self, Access, Conformance};
 
-/// Random values for each run, because emulation is some twenty times slower.
+/// The number of random values for each run: few, because emulation is about twenty times slower.
 pub const RANDOM: u64 = 200;
-/// All suites but two. `hostile` repeats the checks of `random` for thousands of packets, and takes most of
-/// an hour here. `large` is about threads, and takes ten minutes.
+/// All suites except two. `hostile` repeats the checks of `random` for thousands of packets, and takes most
+/// of an hour under emulation. `large` tests threads, and takes ten minutes.
 pub const SUITES: [&str; 19] = [
     "surface",
     "report",
@@ -47,7 +47,7 @@ pub const SUITES: [&str; 19] = [
 const AGAIN: [&str; 4] = ["values", "batches", "files", "jobs"];
 const LIMIT: Duration = Duration::from_secs(3600);
 
-/// Runs all suites in this machine's engine; returns its version and the tally.
+/// Runs all suites in this machine's engine. Returns the engine's version and the tally.
 pub fn own(toolchain: &Toolchain<'_>) -> Result<(String, Tally)> {
     let godot = godot::find_or_install(toolchain.workspace)?;
     let folder = project::copied(toolchain.workspace, &Build::default())?;
@@ -56,7 +56,8 @@ pub fn own(toolchain: &Toolchain<'_>) -> Result<(String, Tally)> {
     Ok((godot.version, tally))
 }
 
-/// Runs the suites in Debian's engine for a platform and in a game; returns the version and the tally.
+/// Runs the suites in Debian's engine for a platform and in a game. Returns the engine's version and the
+/// tally.
 pub fn conformance(
     toolchain: &Toolchain<'_>,
     platform: &Platform,
@@ -146,8 +147,8 @@ pub fn started(toolchain: &Toolchain<'_>, name: &str, command: &Command) -> Resu
     Ok(Godot { version: godot::version(&editor)?, editor, template_release: None, template_debug: None })
 }
 
-/// Prepares a copy of the project for an engine without modules: it has no physics, and no editor has listed
-/// the scripts.
+/// Prepares a copy of the project for an engine with few modules. The engine has no physics, and no editor
+/// has listed the script classes.
 pub fn for_small_engine(folder: &Path) -> Result<()> {
     let settings = folder.join("project.godot");
     let text = fs::read_to_string(&settings)?;

@@ -36,11 +36,12 @@ pub struct Options {
     write: bool,
 }
 
-/// The number of concurrent platforms: the suites mostly use one core, so another can compile meanwhile.
+/// The number of concurrent platforms. The suites mostly use one core, so another platform can compile
+/// meanwhile.
 const AT_ONCE: usize = 2;
 
-/// Builds and runs the chosen platforms, prints the table, and returns whether all succeeded. A platform that
-/// fails is reported, and the others go on.
+/// Builds and runs the chosen platforms, prints the table, and returns whether all succeeded. If a platform
+/// fails, reports it and continues with the others.
 pub fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
     let toolchain = Toolchain::open(workspace)?;
     let chosen: Vec<_> = PLATFORMS
@@ -60,9 +61,10 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
 }
 
 /// Builds and runs platforms, [`AT_ONCE`] at a time. Returns the rows of the successful platforms and the
-/// names of the failed ones, in the order of `chosen`.
+/// names of the failed platforms, in the order of `chosen`.
 fn run_each(toolchain: &Toolchain<'_>, chosen: &[&'static Platform]) -> (Vec<Row>, Vec<&'static str>) {
-    // Prepares all first: while packages are unpacked, a running program might miss its files.
+    // Prepares all platforms first, because a running program might miss its files while packages are
+    // unpacked.
     let prepared: Vec<_> = chosen.iter().map(|platform| (*platform, prepare(toolchain, platform))).collect();
     let next = Mutex::new(prepared.into_iter().enumerate());
     let done = Mutex::new(Vec::new());

@@ -45,7 +45,8 @@ pub fn printed(rows: &[Row]) -> String {
     table.to_string()
 }
 
-/// Replaces the rows of the platforms that ran, and removes those that failed. The others stay.
+/// Replaces the rows of the platforms that succeeded, and removes the rows of the platforms that failed.
+/// Keeps the other rows.
 pub fn write(workspace: &Workspace, rows: &[Row], failed: &[&str]) -> Result<()> {
     let file = workspace.root.join(DOCUMENT);
     let text = fs::read_to_string(&file)?;

@@ -16,7 +16,7 @@ pub enum Library {
 /// The runner of the platform's programs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Runner {
-    /// None.
+    /// No runner.
     Nothing,
     /// This machine.
     Itself,
@@ -31,7 +31,7 @@ pub enum Runner {
 /// The engine in which the library runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Engine {
-    /// None, here.
+    /// No engine on this machine.
     Nothing,
     /// The engine of all other tests.
     Own,
@@ -55,28 +55,29 @@ pub struct Platform {
     /// Debian packages besides the compiler, in groups that platforms can share.
     pub packages: &'static [&'static [&'static str]],
     pub linker: &'static str,
-    /// Whether Debian has no standard library for it.
+    /// Whether Debian has no standard library for the platform, so that Cargo compiles it.
     pub compiles_std: bool,
-    /// Variables for the compiler when it builds tests.
+    /// Environment variables for the compiler when it builds tests.
     pub variables: &'static [(&'static str, &'static str)],
     pub no_threads: bool,
     pub library: Library,
     pub runner: Runner,
     pub engine: Engine,
-    /// The program that runs the engine, if it does not run natively.
+    /// The program that runs the engine, if the engine does not run natively.
     pub under: &'static str,
-    /// Whether the addon has a library for it. The others test an aspect of the format.
+    /// Whether the addon has a library for the platform. The other platforms test an aspect of the format.
     pub ships: bool,
 }
 
-/// Programs for Node.js that access the machine's files, with a stack for the deepest values.
+/// The variables for tests in Node.js, which need access to the machine's files and a stack for the deepest
+/// values.
 const IN_NODE: [(&str, &str); 2] = [
     ("EMCC_CFLAGS", "-sNODERAWFS=1 -sSTACK_SIZE=67108864 -sALLOW_MEMORY_GROWTH=1"),
-    // Uses emscripten's linker: Rust distributions override it in different ways.
+    // Uses emscripten's linker, because Rust distributions override it in different ways.
     ("CARGO_TARGET_WASM32_UNKNOWN_EMSCRIPTEN_RUSTFLAGS", "-Zunstable-options -Clink-self-contained=-linker"),
 ];
 
-/// The engine's build system, and the tools that unpack Debian's sources.
+/// The packages of the engine's build system, and of the tools that unpack Debian's sources.
 const COMPILES_GODOT: &[&str] = &[
     "bzip2",
     "coreutils",
@@ -125,7 +126,7 @@ pub const PLATFORMS: [Platform; 14] = [
         name: "linux-x86_64-double",
         title: "Linux x86_64, double precision",
         triple: "x86_64-unknown-linux-gnu",
-        // The second group is for editors.
+        // The second group is for building an editor.
         packages: &[COMPILES_GODOT, &["libfreetype-dev", "libpcre2-dev", "libpng-dev", "zlib1g-dev"]],
         library: Library::Built,
         engine: Engine::Double,
@@ -136,7 +137,7 @@ pub const PLATFORMS: [Platform; 14] = [
         title: "Linux arm64",
         triple: "aarch64-unknown-linux-gnu",
         packages: &[&[
-            // The suite `files` makes pipes and links with the first two packages.
+            // The suite `files` needs the first two packages to create pipes and links.
             "coreutils",
             "dash",
             "gcc-aarch64-linux-gnu",
@@ -283,13 +284,15 @@ pub const PLATFORMS: [Platform; 14] = [
     },
 ];
 
-/// Platforms for which `cargo xtask test` type-checks the library. The web has 32-bit pointers.
+/// Platforms for which `cargo xtask test` type-checks the library. The web is the platform with 32-bit
+/// pointers.
 pub const CHECKED: [&str; 2] = ["windows-arm64", "web-nothreads"];
-/// Platforms for which it type-checks the engine-free crates: no Godot 4 is big-endian.
+/// Platforms for which `cargo xtask test` type-checks only the engine-free crates, because no Godot 4 is
+/// big-endian.
 pub const CHECKED_WITHOUT_ENGINE: [&str; 1] = ["linux-s390x"];
 
 impl Platform {
-    /// The options to build its library.
+    /// The options for building the platform's library.
     pub fn build(&self) -> Build {
         Build {
             profile: Profile::Release,
@@ -310,7 +313,7 @@ impl Platform {
         self.triple == WEB
     }
 
-    /// Returns whether Cargo can compile both at once.
+    /// Returns whether Cargo can compile for both platforms at once.
     pub fn has_features_of(&self, other: &Self) -> bool {
         (self.is_web(), self.no_threads) == (other.is_web(), other.no_threads)
     }

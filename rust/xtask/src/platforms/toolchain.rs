@@ -19,12 +19,12 @@ use super::table::Platform;
 
 /// The compiler for every target. `rust-src` is for targets that compile the standard library.
 const COMPILER: [&str; 4] = ["cargo", "gcc", "rust-src", "rustc"];
-/// The tests of the engine-free crates.
+/// Cargo's arguments for the tests of the engine-free crates.
 const TESTS: [&[&str]; 2] = [
     &["--package=conformance", "--test=all"],
     &["--package=variant_codec", "--package=variant_disk", "--package=variant_protobuf", "--lib", "--tests"],
 ];
-/// Also compiles the standard library, for targets without one in Debian.
+/// Cargo's argument for also compiling the standard library, for targets whose standard library Debian lacks.
 const BUILD_STD: &str = "-Zbuild-std=std,panic_unwind,panic_abort";
 /// The time limit, long enough for an unoptimised test under emulation.
 const LIMIT: Duration = Duration::from_secs(3600);
@@ -41,7 +41,7 @@ pub struct Toolchain<'a> {
 }
 
 impl<'a> Toolchain<'a> {
-    /// Installs the compiler under `target/`, unless it is there.
+    /// Installs the compiler under `target/`, unless it is installed.
     ///
     /// # Errors
     /// Fails with a one-line error if this machine does not meet the requirements.
@@ -67,7 +67,7 @@ impl<'a> Toolchain<'a> {
         self.sandbox.add(&self.machine, TESTING, &what, &platform.packages.concat())
     }
 
-    /// A program of the sandbox that sees the repository and Cargo's home.
+    /// A command that runs a program of the sandbox with access to the repository and to Cargo's home.
     pub fn command(&self, program: &str) -> Command {
         let open = [self.workspace.root.as_path(), &self.workspace.target, &self.cargo_home];
         let mut command = self.sandbox.command(program, &open);
@@ -75,11 +75,11 @@ impl<'a> Toolchain<'a> {
         command
     }
 
-    /// Debian's Cargo.
+    /// A command that runs Debian's Cargo.
     pub fn cargo(&self) -> Command {
         let mut cargo = self.command("cargo");
         cargo.env("CARGO_HOME", &self.cargo_home).env("CARGO_TARGET_DIR", self.folder.join("target"));
-        // Debian has no compiler called `cc`.
+        // The sandbox has no compiler called `cc`.
         cargo.env("HOST_CC", "gcc").env("CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_LINKER", "gcc");
         // Lets a stable compiler accept `-Zbuild-std`.
         cargo.env("RUSTC_BOOTSTRAP", "1");
@@ -174,7 +174,7 @@ impl<'a> Toolchain<'a> {
             let mut command = runner(&file);
             // The documents are the same on every platform.
             command.current_dir(package).args(["--skip=documents::", "--skip=pages::"]);
-            // Emulation is some twenty times slower.
+            // Emulation is about twenty times slower.
             if is_emulated {
                 command.envs([("PROPTEST_CASES", "64"), ("MADE_INPUTS", "2000")]);
             }
@@ -208,7 +208,7 @@ fn one(name: &str, command: &mut Command) -> Result<Tally> {
 struct Program {
     name: String,
     file: PathBuf,
-    /// The folder of its package, from which Cargo would start it.
+    /// The folder of the program's package, in which Cargo would start the program.
     package: PathBuf,
 }
 

@@ -20,7 +20,7 @@ use crate::judge::{self, Tally};
 use crate::run::{self, Echo};
 use crate::suite;
 
-/// Size optimisation lets the engine's functions fit on a browser's stack.
+/// The build options of the engine. With size optimisation, the engine's functions fit on a browser's stack.
 const OPTIONS: [&str; 5] =
     ["optimize=size", "target=template_debug", "platform=web", "dlink_enabled=yes", "lto=none"];
 const SERVER: &str = include_str!("../../platforms/browser.mjs");
@@ -43,7 +43,7 @@ const CHROMIUM: [&str; 11] = [
 ];
 const LIMIT: Duration = Duration::from_secs(900);
 
-/// Runs the suites in an exported game; returns the engine's version and the tally.
+/// Runs the suites in an exported game. Returns the engine's version and the tally.
 pub fn conformance(
     toolchain: &Toolchain<'_>,
     platform: &Platform,
@@ -123,7 +123,8 @@ fn set_variable(folder: &Path, name: &str, value: &str) -> Result<()> {
     document::replace_once(&script(folder), first, &format!("{name}:\"{value}\",{first}"))
 }
 
-/// emscripten 6.0.5 reads a thread's memory before the thread has any, which ends the thread.
+/// Patches a bug of emscripten 6.0.5, which reads a thread's memory before the thread has any and thereby
+/// ends the thread.
 fn mend_threads(folder: &Path) -> Result<()> {
     let looks = "function growMemViews(){if(wasmMemory";
     document::replace_once(&script(folder), looks, &format!("{looks}&&wasmMemory"))

@@ -26,7 +26,7 @@ const OPTIONS: [&str; 7] = [
 const STACK: &str = "--stack=268435456";
 const PROGRAM: &str = "godot.windows.template_debug.x86_64.exe";
 
-/// Runs the suites in such an engine; returns its version and the tally.
+/// Runs the suites in Godot for Windows. Returns the engine's version and the tally.
 pub fn conformance(
     toolchain: &Toolchain<'_>,
     platform: &Platform,

@@ -12,8 +12,8 @@ use crate::debian::STABLE;
 use crate::run::{self, Echo};
 use crate::sandbox::Sandbox;
 
-/// Wine, which testing lacks; the zlib of wine's libraries, which Debian puts in another place; and a locale
-/// that allows any file name.
+/// Wine, from the stable suite because the testing suite lacks it; the zlib of wine's libraries, which Debian
+/// installs in another folder; and a locale that allows any file name.
 const PACKAGES: [&str; 4] = ["libc-bin", "libwine", "libz-mingw-w64", "wine64"];
 const ZLIB: &str = "usr/x86_64-w64-mingw32/lib/zlib1.dll";
 const OWN_LIBRARIES: &str = "usr/lib/x86_64-linux-gnu/wine/x86_64-windows";
@@ -30,7 +30,7 @@ pub struct Wine<'a> {
 }
 
 impl<'a> Wine<'a> {
-    /// Installs wine, unless it is there.
+    /// Installs wine, unless it is installed.
     pub fn open(toolchain: &'a Toolchain<'a>) -> Result<Self> {
         let sandbox =
             Sandbox::open(&toolchain.machine, &toolchain.workspace.tools(), &toolchain.folder("wine"))?;
@@ -43,7 +43,7 @@ impl<'a> Wine<'a> {
         let prefix = toolchain.folder("drive");
         fs::create_dir_all(&prefix)?;
         let wine = Self { toolchain, sandbox, prefix };
-        // The exit code belongs to a 32-bit program, which Debian's 64-bit packages lack.
+        // Ignores the exit code, which comes from a 32-bit program that Debian's 64-bit packages lack.
         let is_made = || wine.prefix.join("drive_c/windows/system32/kernel32.dll").is_file();
         if !is_made() {
             let boot = run::watch(wine.bare().args(["wineboot", "--init"]), Echo::Nothing, LIMIT)?;
@@ -54,7 +54,7 @@ impl<'a> Wine<'a> {
         Ok(wine)
     }
 
-    /// Runs a Windows program.
+    /// A command that runs a Windows program.
     pub fn command(&self, program: &Path) -> Command {
         let mut command = self.bare();
         command.arg(program);

@@ -57,7 +57,7 @@ impl Pair<'_> {
         Ok(text.lines().map(str::to_owned).collect())
     }
 
-    /// The length-prefixed values of a file, in hexadecimal. Objects, which vary, are left empty.
+    /// The length-prefixed values of a file, in hexadecimal. Leaves objects empty, because their bytes vary.
     fn values(&self, file: &str, names: &[String], clear_padding: bool) -> Result<Vec<String>> {
         let bytes = fs::read(self.folder.path().join(file)).with_context(|| file.to_owned())?;
         let mut rest = bytes.as_slice();
@@ -103,7 +103,7 @@ pub fn run(on: &Stage<'_>, work: &Work) -> Result<Done> {
             let repeat = || format!("Godot {}, `--seed {seed} --count {values}`", old.version);
             let files = exchange_files(&pair, values).with_context(repeat)?;
             ensure!(files.failed == 0, "{files}; {}", repeat());
-            // There are fewer packets than values, because each waits for an answer.
+            // Sends fewer packets than values, because each packet waits for an answer.
             all.tally = all.tally + files + exchange_packets(&pair, values * 3 / 10).with_context(repeat)?;
         }
         all.amount += values;
@@ -167,7 +167,8 @@ fn compare(names: &[String], written: &[String], read: &[String]) -> Result<Tall
     Ok(tally)
 }
 
-/// Runs both engines, which send each other packets over the loopback network; returns their checks.
+/// Runs both engines, which send each other packets over the loopback network. Returns the sum of their
+/// tallies.
 fn exchange_packets(pair: &Pair<'_>, count: u64) -> Result<Tally> {
     let packets = ("--packets", count.to_string());
     let port_file = pair.folder.path().join("port");

@@ -14,9 +14,10 @@ use crate::workspace::Workspace;
 
 /// The package that is installed under `target/tools`.
 const CARGO_FUZZ: &str = "cargo-fuzz@0.13.1";
-/// Two passes over each target, with their shares of the time: small inputs run fast; large ones follow.
+/// Two passes over each target, with their shares of the time: first small inputs, which run fast, then large
+/// inputs.
 const PASSES: [(f64, &[&str]); 2] = [(0.8, &["-max_len=1024"]), (0.2, &["-max_len=32768", "-len_control=0"])];
-/// The limits: seconds per input, and megabytes of the whole program.
+/// libFuzzer's limits on the seconds per input and on the program's memory in megabytes.
 const LIMITS: [&str; 2] = ["-timeout=10", "-rss_limit_mb=2048"];
 /// Extra time to compile a target and to run the existing inputs.
 const START: Duration = Duration::from_secs(1200);
@@ -57,7 +58,8 @@ pub fn run(on: &Stage<'_>, work: &Work) -> Result<Done> {
     Ok(Done { amount: executions, tally: Tally { passed: targets.len() as u64, failed: 0 } })
 }
 
-/// The folder with a target's inputs from earlier runs, and the folder with those in the repository.
+/// The folder with a target's inputs from earlier runs, and the folder with the target's inputs in the
+/// repository.
 fn folders(workspace: &Workspace, source: &Path, target: &str) -> Result<[PathBuf; 2]> {
     let folders = ["corpus", "seeds"].map(|name| workspace.target.join("fuzz").join(name).join(target));
     for folder in &folders {

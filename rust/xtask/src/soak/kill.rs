@@ -14,14 +14,14 @@ use crate::judge::Tally;
 use crate::run::{self, Echo};
 use crate::suite;
 
-/// A save takes some ten milliseconds, so kills hit every phase of it.
+/// The latest time of a kill. A save takes about ten milliseconds, so kills hit every phase of a save.
 const LATEST_KILL: Duration = Duration::from_millis(150);
 const CHECK_LIMIT: Duration = Duration::from_secs(60);
 
-/// Kills an engine that saves and appends at random moments, and lets the next one check the files.
+/// Kills an engine at a random moment while it saves and appends, and lets the next engine check the files.
 ///
 /// # Errors
-/// Fails if a saved file was neither the old nor the new one, or complete appended records were lost.
+/// Fails if a saved file is neither the old file nor the new file, or if complete appended records are lost.
 pub fn run(on: &Stage<'_>, work: &Work) -> Result<Done> {
     let project_folder = on.workspace.project();
     let project = suite::bundled(on.workspace, on.godot, &project_folder)?;

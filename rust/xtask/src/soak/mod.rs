@@ -90,18 +90,18 @@ const ACTIVITIES: &[Activity] = &[
 
 type Run = fn(&Stage<'_>, &Work) -> Result<Done>;
 
-/// One row of the table.
+/// An activity of `cargo xtask soak`.
 struct Activity {
     name: &'static str,
     /// The unit that the activity counts.
     unit: &'static str,
     help: &'static str,
     run: Run,
-    /// The modes between which the time is split. The first gets the larger part.
+    /// The modes between which the time is split. The first mode gets the largest share.
     modes: &'static [Mode],
     /// The amounts for `cargo xtask test`.
     test: &'static [(Mode, u64)],
-    /// The reason why this machine cannot run it.
+    /// The reason why this machine cannot run the activity, if there is one.
     unless: fn() -> Option<&'static str>,
 }
 
@@ -127,7 +127,7 @@ impl Activity {
         found.with_context(|| format!("unknown activity \"{name}\"; `cargo xtask soak --list` prints them"))
     }
 
-    /// Does the work. An error names the command that repeats it.
+    /// Does the work. An error names the command that repeats the work.
     fn run(&self, on: &Stage<'_>, work: &Work) -> Result<Done> {
         (self.run)(on, work).map_err(|error| {
             let repeat = work.to_repeat(error.downcast_ref());
@@ -212,7 +212,8 @@ struct Work {
 }
 
 impl Work {
-    /// Returns whether an activity that measures its own time starts another round. The first always runs.
+    /// Returns whether an activity that measures its own time starts another round. The first round always
+    /// runs.
     fn goes_on(&self, done: u64, started: Instant) -> bool {
         match self.count {
             Some(count) => done < count,
@@ -220,7 +221,7 @@ impl Work {
         }
     }
 
-    /// The longest time that the work takes at this rate.
+    /// The maximum time that the work takes at this rate.
     fn limit(&self, units_per_second: u64) -> Duration {
         Duration::from_secs(self.count.map_or(self.seconds, |count| count / units_per_second))
     }
@@ -307,7 +308,8 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
     Ok(succeeded)
 }
 
-/// The modes of an activity with the seconds of each: three fifths for the first, the rest for the others.
+/// The modes of an activity with the seconds of each: three fifths of the time for the first mode, and equal
+/// shares of the remainder for the others.
 fn shares(activity: &Activity, options: &Options) -> Vec<(Mode, u64)> {
     let seconds = |share: f64| ((options.minutes * 60.0 * share) as u64).max(1);
     match (options.mode, activity.modes) {
@@ -321,10 +323,11 @@ fn shares(activity: &Activity, options: &Options) -> Vec<(Mode, u64)> {
     }
 }
 
-/// The short slices of an activity for `cargo xtask test`: fixed amounts and seeds, so that results can be repeated.
+/// Runs the short slices of an activity for `cargo xtask test`. Amounts and seeds are fixed, so that results
+/// can be repeated.
 ///
 /// # Errors
-/// Fails with the activity's findings.
+/// Fails if the activity fails.
 pub fn slice(workspace: &Workspace, godot: &Godot, name: &str) -> Result<Tally> {
     let activity = Activity::named(name)?;
     let one = |&(mode, count): &(Mode, u64)| {

@@ -11,8 +11,8 @@ use super::{Done, Stage, Work};
 use crate::judge::{self, Tally};
 use crate::run::{self, Echo};
 
-/// The sanitizers and their compiler flags. The precompiled standard library is not instrumented, and only a
-/// flag makes the thread sanitizer accept that.
+/// The sanitizers and their compiler flags. The precompiled standard library is not instrumented. The
+/// compiler accepts this for the thread sanitizer only with the second flag.
 const SANITIZERS: [(&str, &str); 2] = [
     ("address", "-Zsanitizer=address"),
     ("thread", "-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer"),
@@ -24,7 +24,7 @@ const SUPPRESSIONS: &str = include_str!("../../tsan.supp");
 /// The tested packages. The tests of `xtask` start engines, which are not instrumented.
 const PACKAGES: [&str; 3] = ["variant_codec", "variant_disk", "conformance"];
 
-/// Deeply nested values need more stack in instrumented code.
+/// The stack size of test threads. Deeply nested values need more stack in instrumented code.
 const STACK_BYTES: &str = "67108864";
 
 const LIMIT: Duration = Duration::from_secs(3600);

@@ -13,7 +13,7 @@ use crate::suite;
 
 const SCRIPT: &str = "res://suites/soak.gd";
 
-/// The minimum rate of any activity, far below that of any machine.
+/// The minimum rate of any activity, far below the actual rate on any machine.
 const UNITS_PER_SECOND: u64 = 10;
 
 /// The time allowed for the start and for a few large units.
@@ -24,10 +24,10 @@ const LEAKS_OF_ENGINE: &str = "Inputs of which the engine leaks objects: ";
 /// The engine's warning about leaked objects.
 const LEAKED_AT_EXIT: &str = "WARNING: ObjectDB instances leaked at exit";
 
-/// Activities after which the engine lists every leak. The others make the engine itself leak.
+/// Activities after which the engine lists every leak. The other activities make the engine itself leak.
 const LEAK_NOTHING: [&str; 2] = ["calls", "jobs"];
 
-/// An engine that runs an activity, with options of this activity.
+/// A command that runs an engine with an activity and options of this activity.
 pub fn engine(project: &Project<'_>, name: &str, options: &[(&str, &str)]) -> Command {
     let mut engine = project.headless();
     if LEAK_NOTHING.contains(&name) {
@@ -38,7 +38,7 @@ pub fn engine(project: &Project<'_>, name: &str, options: &[(&str, &str)]) -> Co
     engine
 }
 
-/// An engine that does `work`.
+/// A command that runs an engine with `work`.
 pub fn working(project: &Project<'_>, work: &Work, options: &[(&str, &str)]) -> Command {
     let mut engine = engine(project, work.name, options);
     let seconds = if work.count.or(work.case).is_none() { Some(work.seconds) } else { None };
@@ -78,9 +78,10 @@ pub fn judged(outcome: &Outcome) -> Result<Done> {
     Ok(Done { amount: done.unwrap_or(tally.passed), tally })
 }
 
-/// Measures the most expensive known packets, then searches each entry point for others.
+/// Measures the most expensive known packets, then searches each entry point for other expensive packets.
 pub fn search(on: &Stage<'_>, work: &Work) -> Result<Done> {
-    /// Entry points for untrusted bytes (`suites/entries.gd`), and comparisons (`bench/search.gd`).
+    /// The number of entry points for untrusted bytes (`suites/entries.gd`) and of comparisons
+    /// (`bench/search.gd`).
     const ENTRIES: u64 = 11;
 
     let folder = on.workspace.project();

@@ -24,10 +24,11 @@ const CALLS: u64 = 50_000;
 /// The number of calls for each job.
 const CALLS_PER_JOB: u64 = 125;
 
-/// Programs run some thirty times slower under valgrind.
+/// The time limit. Programs run about thirty times slower under valgrind.
 const LIMIT: Duration = Duration::from_secs(2 * 3600);
 
-/// Allowed growth of valgrind's own memory in MiB: it shadows the program's memory, and keeps freed blocks.
+/// The allowed growth of valgrind's own memory in MiB. Valgrind shadows the program's memory, and keeps freed
+/// blocks.
 const OWN_MEMORY: &str = "1024";
 
 /// The number of stack frames printed.
@@ -59,7 +60,7 @@ pub fn run(on: &Stage<'_>, work: &Work) -> Result<Done> {
     Ok(Done { amount: calls, tally })
 }
 
-/// `engine` run by `valgrind`.
+/// A command that runs `engine` under `valgrind`.
 fn under(valgrind: &Command, suppressions: &Path, report: &Path, engine: &Command) -> Command {
     let mut command = Command::new(valgrind.get_program());
     command.args(valgrind.get_args());
@@ -78,14 +79,15 @@ fn under(valgrind: &Command, suppressions: &Path, report: &Path, engine: &Comman
     command
 }
 
-/// The reported errors with the extension in one of their stacks; others are the engine's own.
+/// The reported errors with the extension in one of their stacks. Other errors are the engine's own.
 fn findings(xml: &str) -> Result<Vec<String>> {
     let report = Document::parse(xml)?;
     let errors = report.root_element().children().filter(|node| node.has_tag_name("error"));
     Ok(errors.filter(|error| error.descendants().any(is_ours)).map(shown).collect())
 }
 
-/// Returns whether a frame is in the library, by its file or, if that is unloaded, by its function.
+/// Returns whether a frame is in the library. The frame names the library's file or, if the library is
+/// unloaded, only the function.
 fn is_ours(frame: Node<'_, '_>) -> bool {
     frame.has_tag_name("frame")
         && (text(frame, "obj").contains(EXTENSION) || text(frame, "fn").contains(EXTENSION))

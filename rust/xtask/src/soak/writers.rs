@@ -14,7 +14,7 @@ use crate::project::Project;
 use crate::run::{self, Echo};
 use crate::suite;
 
-/// A process that takes longer hangs.
+/// The time limit of a process. A process that takes longer hangs.
 const LIMIT: Duration = Duration::from_secs(120);
 /// The number of records that each of two processes appends.
 const RECORDS: u64 = 300;
@@ -48,7 +48,7 @@ struct Site<'a> {
 }
 
 impl Site<'_> {
-    /// A process that plays `role`.
+    /// A command that starts a process in `role`.
     fn process(&self, role: &str, options: &[(&str, &str)]) -> Command {
         let folder = self.folder.display().to_string();
         let own = [("--folder", folder.as_str()), ("--role", role), ("--count", "1")];
@@ -65,7 +65,8 @@ impl Site<'_> {
         Ok(outcome.log.lines().find_map(|line| line.strip_prefix("@@ ")).unwrap_or_default().to_owned())
     }
 
-    /// Starts writers by name, and a process that loads while they write. Returns the number of loads.
+    /// Starts the named writers, and a process that loads the file while they write. Returns the number of
+    /// loads.
     fn all_at_once(&self, writers: Vec<(&str, Command)>) -> Result<String> {
         let file = |name: &str| self.folder.join(name);
         let names: Vec<_> = writers.iter().map(|(name, _)| *name).chain(["loader"]).collect();
@@ -102,7 +103,7 @@ fn two_append(site: &Site<'_>) -> Result<String> {
     let writer = |name| (name, site.process("append", &[("--name", name), ("--number", &count)]));
     let loads = site.all_at_once(vec![writer("one"), writer("two")])?;
     let found = Site::result(&mut site.process("check", &[("--name", "one,two"), ("--number", &count)]))?;
-    // The records, the output of writers and loader, "go" and "stop".
+    // The eight files are the records, the files of the writers and the loader, "go" and "stop".
     ensure!(site.count()? == 8, "something was left beside the file");
     Ok(format!("two processes append {RECORDS} records each: {found} found, {loads} loads meanwhile"))
 }
@@ -134,14 +135,14 @@ fn locked(site: &Site<'_>) -> Result<String> {
 /// A record that holds `null`.
 const RECORD: [u8; 8] = [4, 0, 0, 0, 0, 0, 0, 0];
 
-/// Opens a file for writing.
+/// Opens a file for writing, and locks it against other writers.
 fn held(path: &Path) -> Result<File> {
     let mut options = File::options();
     options.write(true).create(true).truncate(false);
     #[cfg(windows)]
     {
         use std::os::windows::fs::OpenOptionsExt;
-        // Others may read and delete the file.
+        // Other processes may read and delete the file.
         options.share_mode(1 | 4);
     }
     let file = options.open(path)?;
@@ -193,7 +194,7 @@ fn remains(site: &Site<'_>) -> Result<String> {
     Ok("what killed saves left is removed, and nothing else".into())
 }
 
-/// Limits files to 64 blocks, and denies others access to new ones.
+/// Limits files to 64 blocks, and denies other users access to new files.
 #[cfg(unix)]
 fn limited(site: &Site<'_>) -> Result<String> {
     let engine = site.process("full", &[]);

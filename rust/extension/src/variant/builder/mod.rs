@@ -31,14 +31,14 @@ pub struct VariantBuilder<'k, 's> {
     key_level: u32,
     /// The input, from which the engine copies some values itself.
     input: &'k Input<'k>,
-    /// The last key.
+    /// The key that was received last.
     key: Key,
     /// The cursor of the Dictionary whose key is next.
     cursor: RowCursor,
     /// Scratch memory for code units.
     units: Vec<u32>,
     dropped: usize,
-    /// Characters of text that containers were converted to.
+    /// The number of characters in texts that containers were converted to.
     converted_text: usize,
     created: CreatedObjects,
     /// Makes objects of registered classes.
@@ -46,7 +46,7 @@ pub struct VariantBuilder<'k, 's> {
     /// The part of the input being read, and the offset of its last value.
     data: &'k [u8],
     value_at: usize,
-    /// Hands parts to other threads. Boxed, because most values are small.
+    /// Hands parts to other threads. Boxed, because most values are too small to need it.
     parts: Option<Box<PartDispatcher<'k, 's>>>,
 }
 
@@ -93,7 +93,7 @@ impl<'k, 's> VariantBuilder<'k, 's> {
         Self { objects: Some(Box::new(objects)), data, ..self }
     }
 
-    /// The value, whose objects have no properties yet, and the reader that sets them.
+    /// The value, whose objects have no properties yet, and the reader that sets the properties.
     pub fn finish_with_objects(mut self) -> (Built, Option<Box<ObjectReader>>) {
         let objects = self.objects.take();
         (self.finish(), objects)
@@ -121,14 +121,14 @@ impl<'k, 's> VariantBuilder<'k, 's> {
         Built::new(self.building.finish(), fill, self.created)
     }
 
-    /// Refuses the key that was put last if too many collide.
+    /// Refuses the key that was put last if too many keys collide.
     #[inline(always)]
     fn check_key(&mut self, buckets: &mut Option<Box<Buckets>>) -> Result<()> {
         if !self.refuses_colliding_keys {
             return Ok(());
         }
         let key = self.building.last().ok_or_else(unfinished)?;
-        // Even two containers may take long to compare.
+        // Keys that are containers always count, because even two may take long to compare.
         let is_container =
             || matches!(self.reader.ty(key), Some(VariantType::Array | VariantType::Dictionary));
         if buckets.is_none() && !is_container() {
@@ -138,7 +138,7 @@ impl<'k, 's> VariantBuilder<'k, 's> {
         self.keys.collisions.add_key(buckets, &key, self.key_level > 0)
     }
 
-    /// Refuses a name if too many collide.
+    /// Refuses a name if too many names collide.
     #[inline(always)]
     pub fn check_name(&mut self, name: Text<'_>) -> Result<()> {
         if !self.refuses_colliding_keys {
@@ -150,7 +150,7 @@ impl<'k, 's> VariantBuilder<'k, 's> {
         }
     }
 
-    /// Refuses a path if too many of its names collide.
+    /// Refuses a path if too many names collide.
     #[inline(always)]
     pub fn check_names(&mut self, path: NodePathParts<'_>) -> Result<()> {
         path.names.iter().chain(path.subnames).try_for_each(|name| self.check_name(*name))
@@ -209,7 +209,7 @@ impl<'k, 's> VariantBuilder<'k, 's> {
         (self.reader.ty(&value) == Some(ty)).then_some(value)
     }
 
-    /// Leaves the row that the open Dictionary has followed: the next key is another one.
+    /// Leaves the row that the open Dictionary has followed, because the next key is a different one.
     #[cold]
     #[inline(never)]
     fn leave_row(&mut self, cursor: &mut RowCursor) {

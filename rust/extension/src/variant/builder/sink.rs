@@ -34,7 +34,7 @@ pub struct DictionaryFrame {
     buckets: Option<Box<Buckets>>,
 }
 
-/// A Dictionary that needs more than filling.
+/// The special treatment that a Dictionary needs.
 enum Special {
     Typed(Box<TypedDictionary>),
     /// A Dictionary that stands for another value; the reader of objects handles it.
@@ -52,7 +52,7 @@ impl DictionaryFrame {
 }
 
 impl<'s> VariantBuilder<'_, 's> {
-    /// Fills the slots of a task from another builder of the same input.
+    /// Fills the slots of a task that another builder of the same input has handed over.
     ///
     /// # Errors
     /// Fails if the bytes are invalid.
@@ -165,7 +165,7 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
             return Ok(false);
         }
         if self.building.is_at_key() {
-            // Cached keys have been checked.
+            // Bytes that equal a cached key are valid text, so they need no check.
             if self.keys.is_next(self.cursor, bytes) {
                 self.key = Key::Next;
             } else if self.keys.passes(bytes) {
@@ -454,7 +454,8 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
         match &mut dictionary.special {
             None => Ok(()),
             Some(Special::Typed(typed)) => {
-                // A typed script would treat the value as one of the declared type.
+                // A statically typed script would treat the value as one of the declared type, so a mismatch
+                // is always an error.
                 if typed.keeps_entry && !self.last_fits(&typed.value) {
                     return Err(self.type_mismatch("Dictionary's values", &typed.value));
                 }
@@ -477,7 +478,8 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
         if let Some(Special::Tagged) = dictionary.special {
             return self.end_tagged();
         }
-        // On several threads, the values of duplicate keys would arrive in any order.
+        // With several threads, the values of duplicate keys would arrive in any order, so duplicates are
+        // refused, too.
         let counted = self.strictness == Strictness::Strict || self.parts.is_some();
         if counted && self.building.dictionary_len() != dictionary.len {
             return Err(ErrorKind::NotCanonical(Oddity::DuplicateKey).into());
@@ -572,7 +574,8 @@ impl<'s> PartSink<Self> for VariantBuilder<'_, 's> {
     }
 }
 
-/// Refuses a NUL, at which the engine's functions end text. The engine's own format has none here; messages may.
+/// Refuses a NUL, at which the engine's functions end text. Text in the engine's own format has no NUL here;
+/// text in protobuf messages may have one.
 #[inline(always)]
 fn refuse_nul(text: Text<'_>) -> Result<()> {
     match text {

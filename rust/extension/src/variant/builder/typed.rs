@@ -61,7 +61,7 @@ impl VariantBuilder<'_, '_> {
         })
     }
 
-    /// Whether a container takes the value that was put last.
+    /// Whether a container of the declared type takes the value that was put last.
     #[inline(always)]
     pub(super) fn last_fits(&self, declared: &ContainerType) -> bool {
         declared.takes_type(self.building.last_type(), |class, script| self.last_is_instance(class, script))
@@ -72,7 +72,8 @@ impl VariantBuilder<'_, '_> {
         self.building.last().is_some_and(|value| is_instance(value, class, script))
     }
 
-    /// The value as the engine's typed append converts it, without printed errors; `None` if it would refuse it.
+    /// The value as the engine's typed append converts it, without printed errors; `None` if the engine would
+    /// refuse the value.
     ///
     /// # Errors
     /// [`ErrorKind::TextTooLarge`].
@@ -106,7 +107,8 @@ impl VariantBuilder<'_, '_> {
         Ok(())
     }
 
-    /// Whether a typed Dictionary keeps the entry of the key that was put last, which the engine may convert.
+    /// Whether a typed Dictionary keeps the entry whose key was put last. Converts the key first if the
+    /// engine would.
     #[inline(never)]
     pub(super) fn keep_key(&mut self, typed: &mut TypedDictionary) -> Result<bool> {
         if self.last_fits(&typed.key) {

@@ -19,7 +19,7 @@ use crate::variant::stored::script_label;
 /// The default version, which is not written.
 pub const FIRST_VERSION: i64 = 1;
 
-/// The metadata of an object that keeps unknown properties, as a property path.
+/// The property path of the metadata that holds an object's unknown properties.
 pub const UNKNOWN: &str = "metadata/_fast_variant_unknown";
 
 /// A registered class.
@@ -29,7 +29,8 @@ pub struct Class {
     pub script: Gd<Script>,
     pub script_id: u64,
     factory: Factory,
-    /// The global names of the script and of those that it extends, and the native classes.
+    /// The global names of the script and of the scripts that it extends, and the names of its native
+    /// classes.
     lineage: Vec<StringName>,
     /// The native class that the script extends.
     pub native: StringName,
@@ -61,7 +62,8 @@ impl Class {
     /// A class with the options of `FastVariantClasses.register`.
     ///
     /// # Errors
-    /// Fails if an option is unknown or has the wrong type, if the script cannot make objects, or if a property does not exist.
+    /// Fails if an option is unknown or has the wrong type, if the script cannot make objects, or if a
+    /// property does not exist.
     pub fn of(script: Gd<Script>, options: &AnyDictionary) -> Result<Self> {
         let shown = script_label(&script);
         let fail = |reason: String| Err(Error::argument(format!("{shown}: {reason}")));
@@ -103,8 +105,8 @@ impl Class {
             Some(Err(_)) => return fail("option \"keep_unknown\" must be a bool".into()),
         };
         let (upgrade, create) = (callable(options, "upgrade")?, callable(options, "create")?);
-        // The engine reports no error for a call with the wrong number of arguments, and returns an empty Dictionary.
-        // For a custom Callable, 0 also means unknown.
+        // The engine reports no error for a call with the wrong number of arguments, and returns an empty
+        // Dictionary. For a custom Callable, an argument count of 0 may also mean that it is unknown.
         let takes = |callable: &Callable| callable.get_argument_count();
         if upgrade
             .as_ref()
@@ -179,7 +181,7 @@ impl Class {
     /// Creates an object, and runs its `_init`.
     ///
     /// # Errors
-    /// Fails if the script creates none.
+    /// Fails if the script or the option `create` does not create an object of the class.
     pub fn create(&self) -> Result<HeldObject> {
         let value = match &self.create {
             Some(create) => create.call(&[]),
@@ -193,8 +195,8 @@ impl Class {
     /// Checks that a reader would make the same kind of object.
     ///
     /// # Errors
-    /// Fails if its native class is not the one that the script extends, unless the option `create` makes it. In the editor, also if its
-    /// script does not run.
+    /// Fails if the object's native class is not the one that the script extends, unless the class has the
+    /// option `create`. In the editor, also fails if the object's script does not run.
     pub fn check_kind(&self, object: &HeldObject) -> Result<()> {
         let native = object.class_name();
         if native != self.native && self.create.is_none() {
@@ -216,7 +218,7 @@ impl Class {
         Ok(())
     }
 
-    /// Returns whether its objects are of this native class, or of the script with this global name.
+    /// Returns whether `class` names the script, a script that it extends, or one of its native classes.
     pub fn is(&self, class: &StringName) -> bool {
         self.lineage.contains(class)
     }
@@ -358,7 +360,7 @@ fn properties(
 impl Property {
     fn of(name: &GString, declared: Declared, methods: &Methods) -> Self {
         let text = text_of(name);
-        // A setter may ignore an object, or keep it elsewhere.
+        // A setter may ignore an object or keep it elsewhere, so reading the property back proves nothing.
         let may_be_refused = declared.may_be_refused() && !methods.setters.contains(&text);
         Self { name: StringName::from(name), text, declared, may_be_refused }
     }

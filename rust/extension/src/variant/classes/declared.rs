@@ -24,19 +24,20 @@ pub enum Declared {
     Type(VariantType),
     /// An int of this enum.
     Enum(String, Vec<i64>),
-    /// Objects of one of these native classes, or of a script with one of these global names. The native class stands
-    /// for a script without a global name. If empty, any object.
+    /// Objects of one of these native classes, or of a script with one of these global names. A script
+    /// without a global name appears as its native class. If the list is empty, any object.
     Object(Vec<StringName>),
     /// A container.
     Container(VariantType, ElementTypes),
 }
 
-/// The element types of a property. The engine's description of them lacks scripts, so they are read from the property of an object.
+/// The element types of a property. They are read from the property of an object, because the engine's
+/// description of the property lacks scripts.
 pub enum ElementTypes {
     None,
-    /// The types of the first object of the class.
+    /// The types that the property has in the first object of the class.
     Declared(OnceLock<[ContainerType; 2]>),
-    /// The types of each object: the description does not tell whether it has any.
+    /// The types that the property has in each object: its description does not say whether it has any.
     Hidden,
 }
 
@@ -72,7 +73,7 @@ impl Declared {
                 ty,
                 match () {
                     () if is_typed => ElementTypes::Declared(OnceLock::new()),
-                    // `@export_custom` may hide types.
+                    // `@export_custom` may hide element types.
                     () if has_usage(PropertyUsageFlags::STORAGE | PropertyUsageFlags::EDITOR) => {
                         ElementTypes::Hidden
                     }
@@ -88,21 +89,21 @@ impl Declared {
         matches!(self, Self::Container(_, ElementTypes::Declared(_)))
     }
 
-    /// Returns whether the engine may refuse an object that passed [`Declared::check`]: the description of a property does not name a
-    /// script without a global name.
+    /// Returns whether the engine may refuse an object that passed [`Declared::check`], because the
+    /// description of a property does not name a script without a global name.
     pub fn may_be_refused(&self) -> bool {
         let is_native = |class| ClassDb::singleton().class_exists(class);
         matches!(self, Self::Object(classes) if classes.iter().any(is_native))
     }
 
-    /// Checks that an int is a value of its enum: no reader would accept another.
+    /// Checks that an int is a value of the property's enum, because no reader would accept any other int.
     ///
     /// # Errors
     /// Fails if the int is not a value of the enum.
     pub fn check_enum(&self, value: &Variant) -> Result<()> {
         let Self::Enum(name, values) = self else { return Ok(()) };
         let int = Reader::new().int(value);
-        // A variable without a value is 0.
+        // A variable without an initial value is 0.
         if int == 0 || values.contains(&int) {
             return Ok(());
         }
@@ -150,7 +151,7 @@ impl Declared {
                 ElementTypes::Declared(known) => {
                     let known = match known.get() {
                         Some(known) => known,
-                        // Without a lock: the getter may decode, too.
+                        // The getter runs without a lock, because it may decode, too.
                         None => {
                             let types = sample(object, property);
                             known.get_or_init(|| types)
@@ -187,7 +188,7 @@ pub fn exact_int(value: &Variant) -> Option<i64> {
         Some(VariantType::Float) => {
             let float = Reader::new().float(value);
             let int = float as i64;
-            // The largest i64 is not a float, and −0.0 is not an int.
+            // No float equals the largest i64, and no int equals −0.0.
             (int as f64 == float && int != i64::MAX && (int != 0 || float.is_sign_positive())).then_some(int)
         }
         _ => None,
@@ -200,11 +201,12 @@ pub struct Checks {
     /// The number of conversions left. Their results may be crafted to collide in hash tables; nothing else counts
     /// them.
     pub conversions: Cell<usize>,
-    /// The limit on names in an object's data that its class does not have, for the same reason.
+    /// The limit on properties in an object's data that its class does not have: their names may collide,
+    /// too.
     pub names: usize,
 }
 
-/// The limit on conversions, and on such names, if colliding keys are refused.
+/// The limit on conversions, and on properties that a class does not have, if colliding keys are refused.
 pub const FEW: usize = 256;
 
 impl Checks {
@@ -215,7 +217,7 @@ impl Checks {
         known.map_or_else(|| label(object), |class| quoted(&class.name))
     }
 
-    /// A declared type for messages, the same way.
+    /// A declared type for messages, with the registered name of its class if there is one.
     fn type_label(&self, declared: &ContainerType) -> String {
         match declared {
             ContainerType::Object { script: Some(script), .. } => match self.registry.of(script) {
@@ -242,7 +244,8 @@ impl Checks {
     }
 }
 
-/// Converts a number or a text to another type without changing it. JSON has one type of number, and no StringName.
+/// Converts a number or a text to another type without changing its value. Data from JSON needs this: JSON
+/// has only one type of number, and no StringName.
 fn converted(value: &Variant, ty: VariantType) -> Option<Variant> {
     use VariantType as T;
 
@@ -258,7 +261,7 @@ fn converted(value: &Variant, ty: VariantType) -> Option<Variant> {
     }
 }
 
-/// Returns whether an object is of a native class, or has a script with this global name.
+/// Returns whether an object is of the native class or the script with this name, or of one that extends it.
 pub fn is_of(object: &Gd<Object>, class: &StringName) -> bool {
     let native = class_name(object);
     let mut scripts = std::iter::successors(object.get_script(), |script| script.get_base_script());
@@ -340,7 +343,8 @@ pub fn typed(container: &Variant, types: &[ContainerType; 2], checks: &Checks) -
     Ok(building.finish())
 }
 
-/// The values of a script's or native class's enum, by its name in a property's description, such as `Hero.Kind`.
+/// The values of an enum of a script or native class. `name` is from a property's description, such as
+/// `Hero.Kind`.
 fn enum_values(name: &GString, script: &Gd<Script>) -> Option<Vec<i64>> {
     let name = text_of(name);
     let (class, name) = name.rsplit_once('.')?;
@@ -354,7 +358,7 @@ fn enum_values(name: &GString, script: &Gd<Script>) -> Option<Vec<i64>> {
     if !db.class_exists(&class) {
         return None;
     }
-    // Flags can be combined.
+    // The values of flags can be combined, so a list of them is not complete.
     if db.is_class_enum_bitfield(&class, name) {
         return None;
     }
@@ -382,7 +386,7 @@ pub fn global_class(name: &str) -> Option<String> {
 fn script_named(class: &str) -> Option<Gd<Script>> {
     let mut loader = ResourceLoader::singleton();
     let (path, inner) = if class.starts_with("res://") {
-        // A folder may have dots, too.
+        // Folder names may contain dots, too.
         let mut ends = class.match_indices('.').map(|(dot, _)| dot).chain([class.len()]);
         let end = ends.find(|end| loader.exists(&class[..*end]))?;
         (class[..end].to_owned(), &class[end..])

@@ -15,10 +15,10 @@ use super::{ById, Class, Registry, UNKNOWN, resources, tag};
 use crate::memory_budget::MemoryBudget;
 use crate::variant::nested::Nested;
 
-/// The level from which objects are written to the table, so that chains do not nest. `FastVariantLimits.for_network`
-/// allows 32 levels.
+/// The level from which objects are written to the table, so that long chains of objects do not nest deeply.
+/// `FastVariantLimits.for_network` allows 32 levels.
 const INLINE_LEVELS: u32 = 16;
-/// Limit on visited containers. Each takes 8 bytes of output, which is limited to 2 GiB.
+/// Limit on visited containers. Each takes at least 8 bytes of output, which is limited to 2 GiB.
 const MOST_CONTAINERS: usize = 1 << 28;
 
 /// The objects of a value.
@@ -28,9 +28,9 @@ pub struct Graph {
     by_id: ById<usize>,
     /// The property values of all objects.
     values: Vec<Variant>,
-    /// Indexes of the objects in the table, in its order.
+    /// The indexes of the objects in the table, in the order of the table.
     table: Vec<usize>,
-    /// The resources in keys, by their path.
+    /// The indexes of the resources in keys, by path.
     keys: HashMap<String, usize>,
     /// Whether the value nests too deeply to be written.
     is_too_deep: bool,
@@ -42,7 +42,8 @@ pub struct Found {
     pub what: What,
     /// The index of its first value in [`Graph::values`].
     first: usize,
-    /// The names of kept properties that its class does not have; their values follow.
+    /// The names of kept properties that its class does not have. Their values follow the values of the
+    /// class's properties.
     unknown: Option<Box<[String]>>,
     /// Its index in the table.
     slot: Option<usize>,
@@ -66,7 +67,8 @@ impl Graph {
     /// Collects the objects of a value. Getters run.
     ///
     /// # Errors
-    /// Fails if the value is too large or memory runs out. Other errors are reported when the value is written, with their path.
+    /// Fails if the value is too large or memory runs out. Other errors are reported when the value is
+    /// written, with their path.
     pub fn of(value: &Variant, registry: &Registry) -> Result<Self> {
         let _running = Nested::enter()?;
         let mut graph = Self::default();
@@ -81,7 +83,7 @@ impl Graph {
                 }
             };
             match reader.ty(&value) {
-                // The writer finds the error, too, with its path, and never writes what follows.
+                // The writer reports this error with its path, and never writes the values that follow.
                 _ if depth > MAX_DEPTH => {
                     graph.is_too_deep = true;
                     break;
@@ -154,7 +156,7 @@ impl Graph {
         }
     }
 
-    /// Collects an object, and adds its properties to the values.
+    /// Collects an object, and adds the values of its properties.
     fn add(&mut self, object: &HeldObject, registry: &Registry, is_in_table: bool) -> Found {
         let first = self.values.len();
         let mut unknown = None;
@@ -209,7 +211,7 @@ impl Graph {
         Ok(What::Object(class))
     }
 
-    /// The ids of the objects and the names of their classes; not of resources of the project.
+    /// The ids of the objects and the names of their classes, without resources of the project.
     pub fn ids(&self) -> impl Iterator<Item = (u64, &str)> {
         self.objects.iter().filter_map(|found| match &found.what {
             What::Object(class) => Some((found.id, class.name.as_str())),
@@ -235,7 +237,7 @@ impl Graph {
         Error::object("a getter has added an object during the call")
     }
 
-    /// The objects in the table, in its order.
+    /// The objects in the table, in the order of the table.
     pub fn table(&self) -> impl ExactSizeIterator<Item = &Found> {
         self.table.iter().map(|index| &self.objects[*index])
     }
@@ -258,7 +260,7 @@ impl Graph {
 }
 
 impl Found {
-    /// Its index in the table, if others refer to it there.
+    /// The index of the object in the table, if it is there.
     pub fn slot(&self) -> Option<usize> {
         self.slot
     }

@@ -27,23 +27,24 @@ use super::stored::label;
 pub mod tag {
     /// The first character of a tag.
     pub const START: u8 = b'@';
-    /// An object: the name of its class. The other keys are its properties.
+    /// An object. The value is the name of its class; the other keys are its properties.
     pub const CLASS: &str = "@class";
     /// The second key of an object, unless its class has version 1.
     pub const VERSION: &str = "@version";
-    /// An object by its index in [`OBJECTS`].
+    /// A reference to an object. The value is its index in the table at [`OBJECTS`].
     pub const REFERENCE: &str = "@ref";
-    /// The objects that the value at [`VALUE`] refers to. At the root only.
+    /// The table of the objects that the value at [`VALUE`] refers to. Only the outermost Dictionary can have
+    /// one.
     pub const OBJECTS: &str = "@objects";
     pub const VALUE: &str = "value";
-    /// The class of the elements of an Array at [`VALUES`].
+    /// A typed Array. The value is the name of the type of its elements, which are at [`VALUES`].
     pub const ARRAY: &str = "@array";
-    /// The types of keys and values of the Dictionary at [`VALUES`].
+    /// A typed Dictionary. The value names the types of its keys and values; its entries are at [`VALUES`].
     pub const DICTIONARY: &str = "@dictionary";
     pub const VALUES: &str = "values";
     /// A user's Dictionary whose first key looks like a tag.
     pub const PLAIN: &str = "@plain";
-    /// The UID of a resource of the project, which may be empty. Its path is at [`PATH`].
+    /// A resource of the project. The value is its UID, which may be empty; its path is at [`PATH`].
     pub const RESOURCE: &str = "@resource";
     pub const PATH: &str = "path";
 
@@ -80,7 +81,8 @@ impl Hasher for IdHasher {
     }
 }
 
-/// The registered classes. Each call keeps the registry that it started with, so scripts may register more meanwhile.
+/// The registered classes. Each call keeps the registry that it started with, so scripts may register more
+/// classes meanwhile.
 #[derive(Clone, Default)]
 pub struct Registry {
     classes: Vec<Arc<Class>>,

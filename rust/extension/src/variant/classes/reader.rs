@@ -1,6 +1,6 @@
 //! Plain containers → objects of registered classes.
 //!
-//! Objects are made and values checked while the data is read. Properties are set after all of it is valid.
+//! Objects are created and values checked while the data is read. Properties are set once all data is valid.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::variant::stored::label;
 /// The objects of a value that is being read.
 pub struct ObjectReader {
     checks: Checks,
-    /// The object that replaces the outermost one, and the offset of the one to replace.
+    /// The object that replaces the outermost object of the data, and the offset of the replaced object.
     target: Option<HeldObject>,
     target_at: usize,
     /// The open Dictionaries with a tag.
@@ -33,15 +33,18 @@ pub struct ObjectReader {
     table: Vec<Entry>,
     /// The index of the next entry to be read.
     next: usize,
-    /// References, as indexes: the object that contains one, or `u32::MAX` for the value, and the object referred to.
+    /// References, as pairs of indexes into the table: the object that contains the reference, or `u32::MAX`
+    /// if the value does, and the object referred to.
     references: Vec<(u32, u32)>,
     is_in_value: bool,
     objects: Vec<NewObject>,
-    /// The containers in data of earlier versions. Containers that `upgrade` returns may be the game's.
+    /// The containers in data of earlier versions, which are emptied if reading fails. Containers that
+    /// `upgrade` returns are not emptied, because they may be the game's.
     former: Vec<Variant>,
     /// Whether the next Dictionary is the user's, whatever its first key is.
     is_plain_next: bool,
-    /// The text that almost always comes next, and the match if it came. No Variant is made for it.
+    /// The text that almost always comes next, and the match if it came. A match saves creating a Variant for
+    /// the text.
     expected: Expected,
     passed: Option<Passed>,
     memory: MemoryBudget,
@@ -51,7 +54,7 @@ pub struct ObjectReader {
 struct Entry {
     at: usize,
     class: Arc<Class>,
-    /// Its index in [`ObjectReader::objects`], once it has been made.
+    /// The index of the object in [`ObjectReader::objects`], once it has been created.
     object: Option<usize>,
 }
 
@@ -97,7 +100,8 @@ struct TaggedFrame {
     len: usize,
     /// The number of entries so far.
     entries: usize,
-    /// Whether it has the elements of a typed container. Giving them types again would copy all of them at each level.
+    /// Whether it is the value at [`tag::VALUES`] of another typed container. It must not be a typed
+    /// container itself, because each level would copy all elements.
     is_nested: bool,
     kind: Kind,
     /// The value that the Dictionary stands for.
@@ -130,7 +134,7 @@ enum Part {
 }
 
 impl ObjectReader {
-    /// A reader of the value at the start of `data`. The outermost object is `target`, if there is one.
+    /// A reader of the value at the start of `data`. `target`, if given, becomes the outermost object.
     pub fn new(registry: Arc<Registry>, data: &[u8], limits: &Limits, target: Option<HeldObject>) -> Self {
         let few = if limits.refuse_colliding_keys { FEW } else { usize::MAX };
         let mut reader = Self {
@@ -156,7 +160,7 @@ impl ObjectReader {
         reader
     }
 
-    /// Reads the classes of the objects at `@objects`: references may point forward.
+    /// Reads the classes of the objects at `@objects` first, because references may point forward.
     fn announce(&mut self, data: &[u8], limits: &Limits) -> Result<()> {
         let root = View::within(data, limits)?;
         let Some(objects) = root.find(&tag::OBJECTS.into())? else { return Ok(()) };
@@ -183,8 +187,8 @@ impl ObjectReader {
         Ok(())
     }
 
-    /// Begins a Dictionary of `len` entries, whose header starts at `at` and whose first key looks like a tag. Pass
-    /// `is_value` if it is the value of the last key of another such Dictionary.
+    /// Begins a Dictionary of `len` entries, whose header starts at `at` and whose first key looks like a
+    /// tag. Pass `is_value` if this Dictionary is the value of the last key of another one with a tag.
     pub fn begin(&mut self, at: usize, len: usize, is_value: bool) {
         let is_nested =
             is_value && matches!(self.frames.last(), Some(TaggedFrame { kind: Kind::Container(..), .. }));
@@ -416,7 +420,7 @@ impl ObjectReader {
         Ok(frame.value)
     }
 
-    /// The index of the object whose Dictionary starts at `at`; makes it if necessary.
+    /// The index of the object whose Dictionary starts at `at`; creates the object if necessary.
     fn object(&mut self, class: Arc<Class>, at: usize, created: &mut CreatedObjects) -> Result<usize> {
         let Some(entry) = self.table.get(self.next).filter(|entry| entry.at == at) else {
             return self.make(class, at, created);
@@ -428,7 +432,7 @@ impl ObjectReader {
         self.entry(self.next - 1, created)
     }
 
-    /// The index of an object at `@objects`; makes it if necessary.
+    /// The index of an object at `@objects`; creates the object if necessary.
     fn entry(&mut self, index: usize, created: &mut CreatedObjects) -> Result<usize> {
         let entry = &self.table[index];
         if let Some(object) = entry.object {
@@ -525,8 +529,8 @@ impl ObjectReader {
         }
     }
 
-    /// Runs upgrades, then sets properties, then calls `_loaded`. Starts with the objects that were read last, so that an object finds
-    /// the objects in it complete.
+    /// Runs upgrades, then sets properties, then calls `_loaded`. Each pass starts with the objects that were
+    /// read last, so that the objects inside an object are complete before it.
     ///
     /// # Errors
     /// Fails if an upgrade returns invalid data, or a script frees an object whose properties are not set yet.
@@ -649,7 +653,7 @@ impl NewObject {
             );
             return Err(fail(Error::object(reason)));
         };
-        // The engine returns an empty Dictionary if a call with a declared type fails.
+        // The engine returns an empty Dictionary if a function with a declared return type fails.
         if upgraded.is_empty() && !godot::global::is_same(&data, &returned) {
             let reason = format!(
                 "\"upgrade\" of class {name} from version {version} failed, or returned a new empty Dictionary; return the one that it gets"
@@ -712,7 +716,7 @@ impl NewObject {
         Ok(())
     }
 
-    /// Stores unknown properties in the metadata, and replaces those of a target.
+    /// Stores unknown properties in the metadata. For a target, replaces the earlier ones.
     fn keep_unknown(&self) {
         if self.unknown.is_some() || self.is_target && self.class.keeps_unknown {
             let kept = self.unknown.as_ref().map_or_else(Variant::nil, ToGodot::to_variant);

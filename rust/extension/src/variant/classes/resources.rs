@@ -78,7 +78,7 @@ pub fn reference(registry: &Registry, object: &Variant) -> Option<(String, Strin
     Some((uid, path))
 }
 
-/// Loads the resource that is referred to.
+/// Loads the resource with this UID, or with this path if the UID is unknown.
 ///
 /// # Errors
 /// Fails if the resource does not exist, or its folder or type is not allowed.

@@ -22,7 +22,7 @@ pub struct Registered<'c> {
 
 impl<'s> Walker<'_, 's> {
     /// Writes the objects that are referred to, if there are any, and then the value.
-    // Not inlined: small values are written on the stack of the call.
+    // Not inlined, so that it does not enlarge the stack frame in which small values are written.
     #[inline(never)]
     pub(super) fn write_root<S: Sink>(
         self,
@@ -142,7 +142,8 @@ impl<'s> Walker<'_, 's> {
         Ok(())
     }
 
-    /// Writes a Dictionary that starts with a tag and has `count` entries; `write` writes the value of the tag and the other entries.
+    /// Writes a Dictionary that starts with a tag and has `count` entries; `write` writes the value of the
+    /// tag and the other entries.
     #[inline(always)]
     fn write_tag<S: Sink>(
         self,
@@ -161,7 +162,7 @@ impl<'s> Walker<'_, 's> {
         sink.end_dictionary(dictionary)
     }
 
-    /// Writes an Array, with the type of its elements in a tag if its header cannot hold it.
+    /// Writes an Array, with the type of its elements in a tag if its header cannot hold the type.
     #[inline(never)]
     pub(super) fn write_registered_array<S: Sink>(
         self,
@@ -177,7 +178,8 @@ impl<'s> Walker<'_, 's> {
         self.without_splitter().write_array_in_place(variant, sink, depth)
     }
 
-    /// Writes a Dictionary, with the types of its keys and values in a tag if its header cannot hold them.
+    /// Writes a Dictionary, with the types of its keys and values in a tag if its header cannot hold the
+    /// types.
     #[inline(never)]
     pub(super) fn write_registered_dictionary<S: Sink>(
         self,
@@ -193,7 +195,7 @@ impl<'s> Walker<'_, 's> {
         self.without_splitter().write_dictionary_in_place(variant, sink, depth)
     }
 
-    /// Writes the name of the type of an Array's elements, and then the Array.
+    /// Writes the element type of an Array by name, and then the Array.
     pub(super) fn write_tagged_array<S: Sink>(
         self,
         registered: &'s Registered<'s>,
@@ -245,7 +247,7 @@ impl<'s> Walker<'_, 's> {
         })
     }
 
-    /// Whether a Dictionary has no types on the wire and its first key looks like a tag.
+    /// Whether a Dictionary is written without types in its header, and its first key looks like a tag.
     pub(super) fn looks_tagged(self, variant: &Variant) -> bool {
         let has_type =
             |declared: &ContainerType| !matches!(declared, ContainerType::Untyped) && !has_tag(declared);
@@ -278,13 +280,14 @@ fn begin_value<S: Sink>(
     sink.begin_value(dictionary)
 }
 
-/// Whether a type is in a tag, not in the header: objects, and typed Arrays of them, are written as Dictionaries.
+/// Whether a type is written in a tag, not in the header: objects, and typed Arrays of objects, are written
+/// as Dictionaries.
 pub(super) fn has_tag(declared: &ContainerType) -> bool {
     use VariantType::{Array, Object};
     matches!(declared, ContainerType::Object { .. } | ContainerType::Builtin(Object | Array))
 }
 
-/// The name of a declared type; empty for any.
+/// The name of a declared type; empty if untyped.
 fn type_name(registry: &Registry, declared: &ContainerType) -> Result<String> {
     Ok(match declared {
         ContainerType::Untyped => String::new(),

@@ -1,7 +1,7 @@
 @tool
 extends EditorPlugin
-## Says whether the addon is enabled and its class known, once the editor has settled, and after it was reloaded or its help
-## written to a file, if that is asked for.
+## Prints whether the addon is enabled and its class known, once the editor has settled. On request, first
+## reloads the addon or writes its help to a file.
 
 const HELP_SECONDS := 3.0
 
@@ -18,7 +18,7 @@ func _process(_delta: float) -> void:
 	if arguments.size() == 3 and arguments[0] == "--reload":
 		preload("res://reload.gd").new().run(arguments[1], arguments[2])
 	if arguments.size() == 2 and arguments[0] == "--pages":
-		# The editor makes its help on threads, and does not say when it is there.
+		# The editor generates its help on threads, and does not report when the help is complete.
 		await get_tree().create_timer(HELP_SECONDS).timeout
 		preload("res://pages.gd").new().write(arguments[1])
 		get_tree().quit.call_deferred()

@@ -737,7 +737,13 @@ func test_decode_into() -> bool:
 	checks.truth("is one", is_same(target.bag, target.friends[0].bag))
 	checks.truth("another class", "expected data of the target's class" in classes.decode_into(Mage.new(), classes.encode(hero)).message)
 	checks.truth("null", not classes.decode_into(null, classes.encode(hero)).is_ok())
-	for other: Variant in [5, [hero], {&"@x": hero}]:
+	# JSON has no ints.
+	var plain: Dictionary = classes.to_plain(hero)
+	checks.same_value("a reference", {&"@ref": 0}, plain["value"])
+	plain["value"]["@ref"] = 0.0
+	read = classes.decode_into(target, FastVariantCodec.encode(plain))
+	checks.truth("a reference in JSON", is_same(read.value, target), read.message)
+	for other: Variant in [5, [hero], {&"@x": hero}, {"a": friend, "b": friend, "@ref": 0}]:
 		read = classes.decode_into(target, classes.encode(other))
 		checks.truth("data of no object", "expected data of an object for the target" in read.message, read.message)
 	read = classes.decode_into(target, FastVariantCodec.encode({&"@class": "SuiteHero", "hp": 5, "title": 1}))

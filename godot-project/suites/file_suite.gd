@@ -448,6 +448,15 @@ func test_other_formats() -> bool:
 	_write(PATH, Wire.behind_lengths(FastVariantCodec.encode_godot3_batch([2, {"day": 1}])))
 	checks.same_int("append_batch", ERR_FILE_UNRECOGNIZED, _write_silently("append_batch", PATH, [6]))
 	checks.truth("load_batch", "records of Godot 3" in FastVariantCodec.load_batch(PATH).message)
+	# The first record is also a Transform3D of Godot 4.
+	_write(PATH, Wire.behind_lengths(FastVariantCodec.encode_godot3_batch([{"score": 1, "gold": 2}, {"day": 1}])))
+	_check_format(PATH, "records of Godot 3: convert them with `convert_godot3_file` (at byte 0)")
+	# One changed bit makes a String of Godot 4 a PoolByteArray of Godot 3.
+	var changed := FastVariantCodec.pack_batch([28, "abcdefg", 3])
+	changed[16] ^= 16
+	_write(PATH, changed)
+	checks.same_value("load_batch of a changed bit", [[28], false],
+			[FastVariantCodec.load_batch(PATH).value, "Godot 3" in FastVariantCodec.load_batch(PATH).message])
 	# Truncated inside the last record, this file is also one PackedFloat32Array.
 	_write(PATH, FastVariantCodec.pack_batch([{"k": "day0"}, {"k": "day1"}, {"k": "day2"}, {"k": "day3"}]).slice(0, 116))
 	checks.same_int("append_batch to a truncated file", ERR_FILE_CORRUPT, _write_silently("append_batch", PATH, [6]))

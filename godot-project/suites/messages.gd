@@ -98,6 +98,9 @@ func _decode_failures() -> void:
 	_expect_decode(1, "text that doubles 60 times",
 			Wire.repeated(Wire.header(TYPE_ARRAY, 1) + Wire.word(TYPE_PACKED_STRING_ARRAY) + Wire.word(1), 60) + array
 			+ var_to_bytes("a"))
+	_expect_decode(1, "1000 Signals of no object as text", Wire.header(TYPE_ARRAY, 1) + Wire.word(TYPE_PACKED_STRING_ARRAY)
+			+ Wire.word(1) + Wire.header(TYPE_ARRAY) + Wire.word(1000)
+			+ Wire.repeated(Wire.header(TYPE_SIGNAL) + Wire.word(0) + Wire.word(0xffffff) + Wire.word(0), 1000))
 	_expect_decode(1, "a value dropped with its key", Wire.header(TYPE_DICTIONARY, 5) + Wire.word(TYPE_STRING)
 			+ Wire.word(TYPE_INT) + Wire.word(1) + Wire.header(TYPE_NIL) + var_to_bytes(true))
 	_expect_decode(1, "one array too deep", Wire.repeated(array, DEEPEST) + Wire.header(TYPE_NIL))

@@ -225,6 +225,11 @@ func test_limits() -> bool:
 		none.set(property, 0)
 		_check_error(property, FastVariantCodec.try_decode(bytes, none), FastVariantView.open(bytes, none).try_fetch(""))
 	var limits := FastVariantLimits.for_network()
+	# Keys in keys count once, as when everything is decoded.
+	var key := {{{"a": 1, "b": 2}: 1}: 1}
+	var of_key := range(300).map(func(index: int) -> Dictionary: return {key: index, "x": index})
+	var column: PackedInt64Array = FastVariantView.open(var_to_bytes(of_key), limits).columns("", {key: TYPE_INT})[key]
+	checks.same_int("a key with nested keys", 300, column.size())
 	limits.max_elements = 50
 	var view := FastVariantView.open(bytes, limits)
 	checks.same_value("within", 1, view.fetch("small"))

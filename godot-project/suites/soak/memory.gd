@@ -100,6 +100,7 @@ func _check(value_name: String, value: Variant) -> void:
 		"try_encode_godot3": func() -> Array: return _of(FastVariantCodec.try_encode_godot3(value)),
 		"try_decode_godot3": func() -> Array: return _of(FastVariantCodec.try_decode_godot3(old)),
 		"describe": func() -> Array: return _of_value(FastVariantCodec.describe(bytes)),
+		"inspect": func() -> Array: return _of_value(FastVariantCodec.inspect(bytes, MANY / 4)),
 	}
 	if value_name == "Dictionaries":
 		_add_calls_of_objects(calls)

@@ -6,7 +6,7 @@
 
 use std::sync::OnceLock;
 
-use godot::builtin::{Color, GString, NodePath, PackedStringArray, Quaternion, StringName, Variant};
+use godot::builtin::{Color, GString, NodePath, PackedStringArray, Quaternion, Signal, StringName, Variant};
 use godot::meta::ToGodot;
 use godot::prelude::VarArray;
 use godot::sys::interface_fn;
@@ -104,8 +104,7 @@ impl Conversions {
         // This is the only conversion of containers to text. Each level of nesting escapes the text again,
         // which doubles its length.
         let is_text = target == VariantType::PackedStringArray && source == VariantType::Array;
-        // The engine would print an error for each container nested too deeply.
-        if !self.takes(target, source) || is_text && is_nested_deeper(value, MAX_TEXT_DEPTH) {
+        if !self.takes(target, source) || is_text && may_print_as_text(value) {
             return None;
         }
         let value = match (target, source) {
@@ -162,27 +161,50 @@ fn characters(texts: &Variant) -> usize {
 /// The deepest level of containers that the engine converts to text.
 const MAX_TEXT_DEPTH: usize = 101;
 
+/// Whether the engine may print an error for each of many values if it converts this Array to text: for
+/// containers nested too deeply, and for Signals, whose objects it looks up.
+fn may_print_as_text(array: &Variant) -> bool {
+    has_inside(array, |value, ty, level| match ty {
+        VariantType::Signal => value.to::<Signal>().object_id().is_some(),
+        _ => level > MAX_TEXT_DEPTH,
+    })
+}
+
 /// Whether containers are nested more than `levels` levels below this Array or Dictionary.
 pub fn is_nested_deeper(container: &Variant, levels: usize) -> bool {
+    has_inside(container, |_, _, level| level > levels)
+}
+
+/// Whether the test holds for a value in this Array or Dictionary. Passes the value, its type, and the number
+/// of containers around the container that the value is or is in.
+fn has_inside(container: &Variant, test: impl Fn(&Variant, VariantType, usize) -> bool) -> bool {
     let reader = Reader::new();
     let mut pending = vec![(container.clone(), 0)];
     while let Some((container, level)) = pending.pop() {
-        if level > levels {
-            return true;
-        }
-        let below = |value: &Variant| {
-            let is_container = matches!(reader.ty(value), Some(VariantType::Array | VariantType::Dictionary));
-            is_container.then(|| (value.clone(), level + 1))
+        let mut look = |value: &Variant| {
+            let Some(ty) = reader.ty(value) else { return false };
+            let is_container = matches!(ty, VariantType::Array | VariantType::Dictionary);
+            let level = level + usize::from(is_container);
+            if test(value, ty, level) {
+                return true;
+            }
+            if is_container {
+                pending.push((value.clone(), level));
+            }
+            false
         };
         if reader.ty(&container) == Some(VariantType::Dictionary) {
             let (mut entries, _) = reader.entries(&container, false);
             while let Some((key, value)) = reader.next_entry(&mut entries) {
-                pending.extend(below(key));
-                pending.extend(below(value));
+                if look(key) || look(value) {
+                    return true;
+                }
             }
         } else {
             let elements = reader.elements(&container);
-            pending.extend((0..elements.len()).filter_map(|index| below(elements.get(index)?)));
+            if (0..elements.len()).filter_map(|index| elements.get(index)).any(look) {
+                return true;
+            }
         }
     }
     false

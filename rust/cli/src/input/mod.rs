@@ -267,8 +267,8 @@ impl Input {
     /// are the same in both. Clears `has_records` if the records are invalid and the whole file is one value
     /// of Godot 3.
     fn is_of_godot3(&mut self, holds: Option<Holds>) -> Outcome<bool> {
-        /// Stop after this many values that only Godot 3 can read.
-        const ENOUGH: u64 = 16;
+        /// Stop at this much evidence of Godot 3.
+        const ENOUGH: u32 = 16;
         const BYTES: u64 = 64 << 20;
 
         let limits = limits();
@@ -280,22 +280,22 @@ impl Input {
             return Ok(false);
         }
         if self.has_records {
-            let (mut only_godot3, mut only_godot4, mut count) = (0, 0, 0);
+            let (mut evidence, mut only_godot4, mut count) = (0, 0, 0);
             // Errors are reported when the records are used.
             let read = self.each(0..u64::MAX, |_, _, bytes| {
                 count += 1;
                 match (is_godot3(bytes), is_godot4(bytes)) {
                     (true, false) => {
                         let is_alone = size == (frames::FRAME_BYTES + bytes.len()) as u64;
-                        only_godot3 += u64::from(frames::shows_godot3(bytes, is_alone));
+                        evidence += frames::evidence_of_godot3(bytes, is_alone);
                     }
                     (false, true) => only_godot4 += 1,
                     _ => {}
                 }
-                if only_godot4 > 0 || only_godot3 == ENOUGH { Err(Failure::Closed) } else { Ok(()) }
+                if only_godot4 > 0 || evidence >= ENOUGH { Err(Failure::Closed) } else { Ok(()) }
             });
             if matches!(read, Ok(()) | Err(Failure::Closed)) || count > 1 || holds.is_some() {
-                return Ok(only_godot3 > 0 && only_godot4 == 0);
+                return Ok(evidence >= frames::SHOWS_GODOT3 && only_godot4 == 0);
             }
         }
         let whole = self.raw()?;

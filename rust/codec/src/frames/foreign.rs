@@ -167,25 +167,31 @@ fn is_one_value(bytes: &[u8]) -> bool {
     outline.error().is_none() && outline.end() >= bytes.len()
 }
 
-/// Whether `bytes`, which are a value of Godot 3 and not of Godot 4, are more likely this value than a
-/// damaged value of Godot 4. This holds for containers that are not empty. If the value is alone in its file,
-/// it also holds for other types whose id differs in Godot 4.
-pub fn shows_godot3(bytes: &[u8], is_alone: bool) -> bool {
+/// The evidence that shows Godot 3's format: see [`evidence_of_godot3`].
+pub const SHOWS_GODOT3: u32 = 2;
+
+/// How much `bytes`, which are a value of Godot 3 and not of Godot 4, show that the file is Godot 3's. One
+/// changed bit may make a value of Godot 4 a pool array of Godot 3, so two of these are needed. A Dictionary
+/// or an Array that is not empty is enough, and so is a value that is alone in its file.
+pub fn evidence_of_godot3(bytes: &[u8], is_alone: bool) -> u32 {
     let mut cursor = Cursor::new(bytes, 0);
-    match cursor.u32().map(|header| header as u8) {
-        // Dictionary, Array and the pool arrays.
-        Some(18..=26) => cursor.container_count(1).is_some_and(|count| count > 0),
-        Some(6..) => is_alone,
-        _ => false,
+    let header = cursor.u32().map(|header| header as u8);
+    let has_elements = cursor.container_count(1).is_some_and(|count| count > 0);
+    match header {
+        // Dictionary, Array.
+        Some(18 | 19) if has_elements => SHOWS_GODOT3,
+        Some(6..) if is_alone => SHOWS_GODOT3,
+        // The pool arrays.
+        Some(20..=26) if has_elements => 1,
+        _ => 0,
     }
 }
 
-/// [`Foreign::Godot3`] if one of the first records is certainly a value of Godot 3, and all records before it
-/// are values of both formats.
+/// [`Foreign::Godot3`] if the first records show it, and none of them is a value of Godot 4 only.
 fn godot3<S: ReadAt + ?Sized>(source: &S, bytes: &mut Vec<u8>) -> Result<Option<Foreign>> {
     let limits = Limits { allow_objects: true, ..Limits::for_save_files() };
     let size = source.size().map_err(Error::other)?;
-    let mut at = 0;
+    let (mut at, mut evidence) = (0, 0);
     for _ in 0..TESTED {
         read_block(source, at, FRAME_BYTES, bytes)?;
         let Some(length) = bytes.first_chunk().map(|frame| wire::record_length(*frame)) else {
@@ -206,7 +212,10 @@ fn godot3<S: ReadAt + ?Sized>(source: &S, bytes: &mut Vec<u8>) -> Result<Option<
             (true, true) => {}
             (true, false) => {
                 let is_alone = at == (FRAME_BYTES as u64 + u64::from(length)) && at == size;
-                return Ok(shows_godot3(bytes, is_alone).then_some(Foreign::Godot3));
+                evidence += evidence_of_godot3(bytes, is_alone);
+                if evidence >= SHOWS_GODOT3 {
+                    return Ok(Some(Foreign::Godot3));
+                }
             }
             (false, _) => return Ok(None),
         }

@@ -22,7 +22,7 @@ use std::io::{self, Read, Seek};
 use std::ops::Range;
 
 pub use crate::format::FRAME_BYTES;
-pub use foreign::{Foreign, TESTED, foreign, foreign_to_godot3, shows_godot3};
+pub use foreign::{Foreign, SHOWS_GODOT3, TESTED, evidence_of_godot3, foreign, foreign_to_godot3};
 pub use index::{Index, ReadAt};
 pub use scan::scan;
 

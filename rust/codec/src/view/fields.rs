@@ -81,6 +81,8 @@ pub struct Fields<'k, D: Dialect = Godot4> {
     keys: Vec<Key<'k>>,
     /// Whether each key matches at most one entry of a Dictionary, and no two keys match the same entry.
     can_skim: bool,
+    /// Whether to remember all offsets in a row, so that the row is walked only once.
+    remembers: bool,
     /// The encoded keys of the previous row, each with the index of the wanted key that it matches. A key
     /// that is not cached is empty.
     last: Vec<(Vec<u8>, Option<usize>)>,
@@ -97,7 +99,8 @@ impl<'k, D: Dialect> Fields<'k, D> {
             !means_two && !keys[..index].contains(key)
         };
         let can_skim = keys.iter().enumerate().all(has_one_place);
-        Self { keys, can_skim, last: Vec::new(), spent: Spent::default(), dialect: PhantomData }
+        let remembers = keys.len() > 1 || keys.iter().any(Key::may_be_another);
+        Self { keys, can_skim, remembers, last: Vec::new(), spent: Spent::default(), dialect: PhantomData }
     }
 
     /// Puts the row's values at the keys into `found`, in the order of the keys, and returns the end of the row.
@@ -116,8 +119,7 @@ impl<'k, D: Dialect> Fields<'k, D> {
         if let Some(end) = self.skim(row, found)? {
             return Ok(end);
         }
-        // A cache of all offsets, so that the row is walked only once.
-        let known = if self.keys.len() > 1 { KnownOffsets::of_all() } else { KnownOffsets::default() };
+        let known = if self.remembers { KnownOffsets::of_all() } else { KnownOffsets::default() };
         let known = known.after(self.spent);
         let walked = row.detached(row.bytes, row.limits).remembering(&known);
         for (key, found) in self.keys.iter().zip(found) {

@@ -325,8 +325,8 @@ impl FastVariantClasses {
     /// background, as [method FastVariantCodec.save_batch_async] does. If [method pack_batch] would refuse the values,
     /// the job fails. Prints nothing.
     ///
-    /// To load in the background, use [method FastVariantCodec.load_batch_async], and pass the result's value
-    /// to [method from_plain].
+    /// To load in the background, use [method FastVariantCodec.load_batch_async], and pass each element of the
+    /// result's value to [method from_plain].
     #[func(gd_self)]
     fn save_batch_async(this: Gd<Self>, path: GString, values: AnyArray) -> Gd<FastVariantJob> {
         guard("FastVariantClasses.save_batch_async", || {

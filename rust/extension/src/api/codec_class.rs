@@ -10,7 +10,6 @@ use godot::obj::Gd;
 use godot::prelude::{GodotClass, VarArray, VarDictionary, godot_api};
 use variant_codec::godot3::{Change, Loss};
 use variant_codec::limits::Spent;
-use variant_codec::outline::Outline;
 use variant_codec::{Error, Limits, Strictness};
 use variant_engine as engine;
 
@@ -586,9 +585,7 @@ impl FastVariantCodec {
     /// Shows at most 10,000 values and 100 notes, each in fewer than 600 bytes, and counts the others.
     #[func]
     fn describe(bytes: PackedByteArray) -> GString {
-        guard("FastVariantCodec.describe", || {
-            GString::from(&Outline::of(engine::bytes(&bytes), inspection::DESCRIBED).to_string())
-        })
+        guard("FastVariantCodec.describe", || GString::from(&inspection::describe(engine::bytes(&bytes))))
     }
 }
 

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use godot::builtin::PackedByteArray;
 use godot::prelude::VarDictionary;
 use variant_codec::frames::Foreign;
+use variant_codec::memory::check_memory;
 use variant_codec::outline::{Node, Outline, Role};
 use variant_codec::stream::{ElementType, Lanes, Precision, Sink, Source};
 use variant_codec::{Error, Limits, Result, Strictness, VariantType};
@@ -15,13 +16,27 @@ use crate::variant::input::{Input, Reading};
 use crate::variant::keys::KeyCache;
 
 /// The maximum number of values that a description shows.
-pub const DESCRIBED: usize = 10_000;
-/// The maximum number of nodes for scripts. Each is a Dictionary of about 2 KiB.
+const DESCRIBED: usize = 10_000;
+/// The maximum number of nodes for scripts.
 const MAX_NODES: i64 = 100_000;
+/// The memory of a node and its Dictionary, in bytes.
+const NODE_BYTES: usize = 2400;
 
-/// Clamps the number of nodes that a script asks for.
-fn within_limit(max_nodes: i64) -> usize {
-    max_nodes.clamp(1, MAX_NODES) as usize
+/// The outline of at most `max_nodes` values.
+///
+/// # Errors
+/// Fails if there is not enough memory for the nodes and their Dictionaries.
+fn outline(bytes: &[u8], max_nodes: usize) -> Result<Outline<'_>> {
+    /// The size in bytes of the smallest value.
+    const SMALLEST: usize = 4;
+
+    check_memory(max_nodes.min(bytes.len() / SMALLEST).saturating_mul(NODE_BYTES))?;
+    Ok(Outline::of(bytes, max_nodes))
+}
+
+/// The outline of these bytes as text, or the reason why there is not enough memory for it.
+pub fn describe(bytes: &[u8]) -> String {
+    outline(bytes, DESCRIBED).map_or_else(|error| error.to_string(), |outline| outline.to_string())
 }
 
 /// The outline of these bytes for scripts: flat, because the engine handles only about a hundred levels of nesting.
@@ -29,7 +44,7 @@ fn within_limit(max_nodes: i64) -> usize {
 /// # Errors
 /// Fails if memory runs out.
 pub fn to_dictionary(bytes: &[u8], max_nodes: i64) -> Result<VarDictionary> {
-    let outline = Outline::of(bytes, within_limit(max_nodes));
+    let outline = outline(bytes, max_nodes.clamp(1, MAX_NODES) as usize)?;
     let error = outline.error().map(|error| match Foreign::by_head(bytes) {
         Some(format) => Error::new(format.into()).at(0),
         None => error.clone(),

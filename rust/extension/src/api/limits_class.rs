@@ -67,7 +67,8 @@ pub struct FastVariantLimits {
     /// (docs/format.md lists all). All other checks and limits still apply, and the value is the one that
     /// [method @GlobalScope.bytes_to_var] returns. Set this if peers or tools use a library for Python,
     /// JavaScript or another language. Leave it off between Godot games, where such data is damaged or
-    /// forged.
+    /// forged. Methods that compare bytes ignore it: [code]diff_bytes[/code], [code]differences_bytes[/code] and
+    /// [code]patch_bytes[/code].
     #[export]
     #[var(get, set)]
     allow_non_canonical: PhantomVar<bool>,

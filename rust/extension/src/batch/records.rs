@@ -267,12 +267,15 @@ impl Unpacking {
 
     /// The unpacked values.
     pub fn finish(self) -> Unpacked {
-        let mut failed = self.failed.or_else(|| self.broken.map(|error| (self.records.len(), error)));
-        if let Some((index, error)) = &mut failed
+        let failed = self.failed.or_else(|| self.broken.map(|error| (self.records.len(), error)));
+        if let Some((index, _)) = &failed
             && *index < frames::TESTED
             && let Ok(Some(format)) = frames::foreign(engine::bytes(self.bytes.get()), &self.limits)
         {
-            *error = Error::new(format.into()).at(0);
+            // What was read before the error means nothing.
+            let failed = Some((0, Error::new(format.into()).at(0)));
+            let (values, created) = (OwnArray::new(), CreatedObjects::default());
+            return Unpacked { values, created, end: 0, failed };
         }
         let end = self.values.len().checked_sub(1).map_or(0, |last| self.records[last].end);
         Unpacked { values: self.values, created: self.created, end, failed }

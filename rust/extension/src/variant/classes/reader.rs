@@ -176,9 +176,12 @@ impl ObjectReader {
         }
         if self.target.is_some() {
             let value = root.get(tag::VALUE)?;
-            self.target_at = match value.find(&tag::REFERENCE.into())? {
+            let is_tagged = value.ty() == VariantType::Dictionary && value.len()? == 1;
+            self.target_at = match value.find(&tag::REFERENCE.into())?.filter(|_| is_tagged) {
                 Some(index) => {
-                    let entry = usize::try_from(index.as_i64()?).ok().and_then(|index| self.table.get(index));
+                    // JSON has no ints.
+                    let index = index.as_i64().or_else(|_| index.as_f64().map(|float| float as i64))?;
+                    let entry = usize::try_from(index).ok().and_then(|index| self.table.get(index));
                     entry.map_or(usize::MAX, |entry| entry.at)
                 }
                 None => data.len() - value.remaining().len(),

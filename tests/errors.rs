@@ -313,8 +313,8 @@ fn errors_name_the_path() {
     assert_eq!(read(strings, Strictness::Lenient, &PLAIN).unwrap_err().path(), "[1]");
 }
 
-/// The engine's code units, the bytes that it writes for them, and the first unit that a strict writer
-/// refuses because it does not round-trip.
+/// Code units, the bytes that the engine writes for them, and the first unit that a strict writer refuses
+/// because the unit does not survive a round trip.
 #[test]
 fn text_of_any_code_units() {
     let cases: [(&[u32], &str, Option<u32>); 16] = [

@@ -1,4 +1,4 @@
-//! The events of a reader for sinks that accept several values at once, as raw text or as parts.
+//! The events that a decoder sends to a sink that accepts raw text, or several values at once as a part.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -508,8 +508,8 @@ impl Sink for Least {
     }
 }
 
-/// A sink receives the types of values for which it has no method, in order, or refuses these values by
-/// default.
+/// A sink receives the types of the values for which it has no method of its own, in order. By default, it
+/// refuses these values.
 #[test]
 fn what_a_sink_leaves_out_is_told_or_refused() {
     proptest!(|(value in Values { full_objects: true, ..Values::default() }.any())| {

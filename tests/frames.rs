@@ -12,7 +12,7 @@ use variant_codec::{Error, ErrorKind, Limits, VariantType, frames};
 fn a_long_record_is_no_archive() {
     let start = |header: u8, next: [u8; 4]| [b"PK\x03\x04".as_slice(), &[header, 0, 0, 0], &next].concat();
     for version in [10, 20, 21, 45, 51, 63] {
-        // Entries that are stored or deflated, last modified at midnight or at another time.
+        // Stored and deflated entries, modified at midnight and at other times.
         for next in [[0; 4], [8, 0, 0, 0], [8, 0, 33, 91], [9, 0, 1, 2]] {
             assert_eq!(Foreign::by_head(&start(version, next)), Some(Foreign::Zip));
         }

@@ -156,8 +156,8 @@ fn has_lost_keys(value: &Value) -> bool {
     })
 }
 
-/// The engine's text with characters in place of code units: surrogate pairs are joined, invalid units
-/// replaced. Also returns whether any unit was invalid.
+/// The engine's text with characters in place of code units: surrogate pairs are joined, and invalid units
+/// are replaced. Also returns whether any unit was invalid.
 fn characters_of(text: &str) -> (String, bool) {
     let mut has_others = false;
     let mut parts = text.split('\'');
@@ -280,7 +280,8 @@ fn packed_reals<const N: usize>(name: &str, element: &str, vectors: &PackedReals
     }
 }
 
-/// The bytes contain rows, but scripts see axes. Components after the nine numbers stay in place.
+/// Transposes the first nine numbers: the bytes contain rows, but scripts see axes. The other components stay
+/// in place.
 fn axes<const N: usize>(lanes: &[f64; N]) -> [f64; N] {
     let mut made = *lanes;
     for at in 0..9 {

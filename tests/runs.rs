@@ -5,7 +5,7 @@ use variant_codec::error::Oddity;
 use variant_codec::stream::{Buffer, Encoder, Source};
 use variant_codec::{EncodeOptions, ErrorKind, Limits, PackedReals, Reals, Value};
 
-/// The lengths of the Arrays, up to more than the size of any block.
+/// The lengths of the Arrays. The longest Arrays exceed the size of any block.
 const LENGTHS: std::ops::Range<usize> = 0..140;
 
 fn options() -> EncodeOptions {

@@ -369,7 +369,7 @@ impl Draw<'_, '_> {
         })
     }
 
-    /// Every bit pattern, with special ones more often.
+    /// A float with any bit pattern. Special patterns are more frequent.
     fn float(&mut self) -> Drawn<f32> {
         const SPECIAL: [u32; 9] =
             [0, 1, 1 << 31, 0x3F80_0000, 0x7F80_0000, 0xFF80_0000, 0x7F80_0001, 0x7FC0_0000, 0x7F7F_FFFF];
@@ -378,7 +378,7 @@ impl Draw<'_, '_> {
         Ok(f32::from_bits(bits))
     }
 
-    /// Every bit pattern, with narrow floats and special ones more often.
+    /// A float with any bit pattern. Special patterns and narrow floats are more frequent.
     fn double(&mut self) -> Drawn<f64> {
         const SPECIAL: [u64; 6] = [1, 1 << 63, 0x7FF0 << 48, 0xFFF0 << 48, (0x7FF0 << 48) + 1, 0x7FF8 << 48];
         Ok(match self.bytes.int_in_range(0..=2)? {

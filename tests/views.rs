@@ -61,8 +61,8 @@ fn limits_hold_for_what_is_read() {
     let view = View::within(&bytes, &depth).unwrap();
     let error = view.at(&Key::path("players/0/hp")).unwrap_err();
     assert_eq!(error.kind(), &ErrorKind::LimitExceeded(Limit::Depth, 2));
-    // A limit of zero gives the same error as decoding, also for bytes that have unknown types or flags, or
-    // are truncated.
+    // A limit of zero gives the same error as decoding. This also holds for truncated bytes, and for unknown
+    // types and flags.
     let nothing = |set: fn(&mut Limits)| {
         let mut limits = Limits::for_save_files();
         set(&mut limits);
@@ -163,8 +163,9 @@ fn a_repeated_key_is_refused_by_every_reader() {
     }
 }
 
-/// The engine compares Dictionaries in any order, but hashes their entries in order. If the hashes are equal,
-/// it takes the last key. So no reader returns the first value, and a lookup requires the same order.
+/// The engine compares Dictionaries in any order, but hashes their entries in order. Two Dictionaries with
+/// the same entries in different orders are one key for the engine if their hashes happen to be equal. The
+/// last value then wins. Therefore no reader returns the first value, and a lookup requires the same order.
 #[test]
 fn dictionaries_in_another_order_may_be_one_key() {
     let limits = Limits::for_save_files();

@@ -232,7 +232,7 @@ class Batch:
 			kept[i] = FastVariantCodec.decode_batch(buffers)
 
 
-## Many values in one buffer, compared with the same loop.
+## Many values in one buffer, compared with the loop of `Batch`.
 class Pack:
 	extends Batch
 	## The records in the format of `FileAccess.store_var`.
@@ -299,7 +299,7 @@ class Objects:
 			kept[i] = FastVariantCodec.decode(input, true)
 
 
-## The same objects, with registered classes.
+## The objects of `Objects`, encoded with registered classes.
 class Classes:
 	extends Objects
 	const Hero := preload("res://bench/hero.gd")

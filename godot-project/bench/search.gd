@@ -62,8 +62,8 @@ func _initialize() -> void:
 		printerr("Found %d, added to %s." % [_found, Entries.FOUND])
 
 
-## Searches for `seconds` seconds for inputs with larger results of `measure`, which receives an entry point,
-## bytes and a number of runs.
+## Spends `seconds` seconds on finding inputs with ever larger results of `measure`. The arguments of
+## `measure` are an entry point, bytes and a number of runs.
 func _search(entry: String, seconds: float, most_bytes: int, unit: String, measure: Callable) -> void:
 	var until := Time.get_ticks_msec() + seconds * 1000.0
 	_generators = Generators.new(_random.randi(), most_bytes)
@@ -113,7 +113,7 @@ func _search(entry: String, seconds: float, most_bytes: int, unit: String, measu
 		print("%-18s %6d tried, at most %.2f %s: %s" % [entry, tried, worst[0], unit, JSON.stringify(worst[1])])
 
 
-## Searches for `seconds` seconds for slow comparisons. A pair is two lists; a list consists of the elements
+## Spends `seconds` seconds on finding slow comparisons. A pair is two lists; a list consists of the elements
 ## of Arrays made by trees.
 func _search_pairs(entry: String, seconds: float) -> void:
 	var until := Time.get_ticks_msec() + seconds * 1000.0

@@ -2,7 +2,7 @@
 ## snapshot are wider and coloured, and set the scale.
 extends Control
 
-## The work of a frame, besides the world.
+## The snapshot work of a frame, in addition to updating the world.
 enum Work { NONE, ENGINE, CODEC }
 
 const COLORS: Dictionary[Work, Color] = {

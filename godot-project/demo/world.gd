@@ -112,7 +112,7 @@ func _heal_or_harm(index: int, creature: Dictionary, storm: Vector2, delta: floa
 	if hp == before:
 		return
 	if hp <= 0.0:
-		# Another creature replaces it, with the same inventory and one more thing.
+		# Another creature replaces the dead one, and inherits its inventory with one more thing.
 		hp = 100.0
 		creature["lives"] += 1
 		creature["position"] = Vector2(randf(), randf()) * SIZE

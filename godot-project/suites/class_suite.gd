@@ -825,7 +825,8 @@ func test_game_code() -> bool:
 	return true
 
 
-## Decodes while setters call `meddling`, encodes the result while getters do, and frees it.
+## Decodes while setters call `meddling`, encodes the result while getters call `meddling`, and frees the
+## result.
 func _meanwhile(meddling: Callable, classes: FastVariantClasses, bytes: PackedByteArray) -> FastVariantResult:
 	var is_running := [false]
 	Watched.meanwhile = func(node: Node) -> void:

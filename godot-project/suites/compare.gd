@@ -3,9 +3,9 @@ extends RefCounted
 
 
 ## Describes the first difference between `actual` and `expected`. Returns an empty text if they are
-## identical. Types must match everywhere (String and StringName differ, as do Array[int] and Array), floats
-## bit by bit, and dictionaries in order. Objects must have the same class and stored properties, and an
-## EncodedObjectAsID the same id.
+## identical. Types must match everywhere: String and StringName differ, and so do Array[int] and Array.
+## Floats must match bit by bit, and dictionaries in order. Objects must have the same class and stored
+## properties, and an EncodedObjectAsID the same id.
 static func difference(expected: Variant, actual: Variant) -> String:
 	var pending: Array[Array] = [["value", expected, actual]]
 	while not pending.is_empty():

@@ -1,7 +1,7 @@
 ## Typed containers with elements of every other type: the engine's implicit conversions and refusals.
 ##
 ## Tries moderately sized edge values as elements, keys and values of every declared type. The codec converts or drops
-## elements and keys as the engine does, and refuses values of another type (Q1).
+## elements and keys as the engine does, and refuses values of another type.
 extends "res://suites/suite.gd"
 
 const MAX_SOURCE_BYTES := 256
@@ -55,7 +55,7 @@ func test_classes_with_objects() -> bool:
 	return true
 
 
-## Tests elements of Arrays only, because the engine drops the scripts of Dictionaries (Q2).
+## Tests elements of Arrays only, because the engine drops the scripts of Dictionaries.
 func test_scripts_with_objects() -> bool:
 	for declared in _scripts():
 		for source in _sources(true):
@@ -156,7 +156,7 @@ static func _any(sources: Array, generator: RandomNumberGenerator) -> PackedByte
 	return sources[generator.randi() % sources.size()]
 
 
-## If fitting, converted and dropped elements are mixed, the remaining elements keep their order.
+## The remaining elements keep their order, even if the engine converts or drops some elements.
 func test_mixed_elements() -> bool:
 	var sources := _sources(false)
 	var generator := seeded("mixed elements")

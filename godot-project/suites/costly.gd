@@ -71,12 +71,12 @@ static func inputs(bytes: int) -> Dictionary[String, PackedByteArray]:
 	return rows
 
 
-## An Array of `value`, repeated as often as fits.
+## An Array with as many copies of `value` as fit in `bytes` bytes.
 static func array_of(value: PackedByteArray, bytes: int) -> PackedByteArray:
 	return Wire.header(TYPE_ARRAY) + counted(value, bytes)
 
 
-## A count and `value`, repeated as often as fits.
+## A count, and that many copies of `value`: as many as fit in `bytes` bytes.
 static func counted(value: PackedByteArray, bytes: int) -> PackedByteArray:
 	var count := (bytes - 40) / value.size()
 	return Wire.word(count) + Wire.repeated(value, count)

@@ -6,7 +6,7 @@ const FOLDER := "user://dialect_suite"
 const SAVED := FOLDER + "/saved.dat"
 const OLD := FOLDER + "/old.dat"
 const BACK := FOLDER + "/back.dat"
-## Types that survive a round trip. RIDs do not: files do not contain their ids.
+## Types that survive a round trip. RIDs do not, because the format of Godot 3 does not contain their ids.
 const KEPT: Array[int] = [
 	TYPE_NIL, TYPE_BOOL, TYPE_INT, TYPE_FLOAT, TYPE_STRING, TYPE_VECTOR2, TYPE_RECT2, TYPE_VECTOR3, TYPE_TRANSFORM2D,
 	TYPE_PLANE, TYPE_QUATERNION, TYPE_AABB, TYPE_BASIS, TYPE_TRANSFORM3D, TYPE_COLOR, TYPE_NODE_PATH,

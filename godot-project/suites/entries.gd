@@ -8,7 +8,7 @@ const NAMES: Array[String] = [
 ]
 ## The entry points that return values, whose memory is charged.
 const CHARGED: Array[String] = ["try_decode", "unpack_batch", "try_decode_godot3", "messages"]
-## The file of the inputs that searches found. A row has an entry point, the maximum number of bytes, and a
+## The file of costly inputs that `bench/search.gd` found. A row has an entry point, the maximum number of bytes, and a
 ## tree of generators.
 const FOUND := "res://suites/fixtures/found.json"
 ## The memory that a call may take in addition to its charge, according to docs/security.md: for itself, and

@@ -10,7 +10,8 @@ const WRITERS: Array[String] = ["save_batch", "append_batch"]
 
 ## The time limit of a call.
 const LONGEST_CALL_MS := 30000
-## The shell commands that make files and folders of different kinds, by the kind and the path in its folder.
+## The shell commands that make files and folders of different kinds. A key is the kind, and the path in the
+## folder in which the command runs.
 const PLACES: Dictionary[String, String] = {
 	"new file: x": ":",
 	"file: x": "printf '' > x; chmod 640 x",
@@ -51,8 +52,8 @@ const PLACES: Dictionary[String, String] = {
 	"file of /proc: x": "ln -s /proc/self/comm x",
 	"file of a read-only folder: f/x": "mkdir f; printf '' > f/x; chmod 555 f",
 }
-## The entries of PLACES to which the engine may write, but these methods may not: the file cannot be synced
-## to disk, or only root can replace it.
+## The entries of PLACES to which the engine may write, but the listed methods may not, because the file
+## cannot be synced to disk or only root can replace it.
 const REFUSED: Dictionary[String, Array] = {
 	"file of /proc: x": ["save_batch", "append_batch"],
 	"file of a read-only folder: f/x": ["save_batch"],

@@ -1,7 +1,8 @@
-## Inputs as trees of generators, which fit into a line of text and which a search can change in small steps.
+## Inputs as trees of generators. A tree fits into a line of text, and a search can change it in small steps.
 ##
-## A generator is a Dictionary: "is" names the kind of output, the other entries its parameters. Its output depends on a
-## number, so that keys and names can differ. The outermost generator determines the format of the bytes.
+## A generator is a Dictionary: "is" names the kind of output, and the other entries are its parameters. Its
+## output depends on a number, so that keys and names can differ. The outermost generator determines the
+## format of the bytes.
 extends RefCounted
 
 const Costly := preload("res://suites/costly.gd")
@@ -240,7 +241,7 @@ func _change_value(input: Dictionary, other: Dictionary) -> void:
 			node["n"] = _pick([count * 2, count / 2, count + 1, maxi(0, count - 1), _pick(COUNTS)])
 
 
-## The Dictionary that holds each generator of the tree, and its key there.
+## For each generator of the tree, the Dictionary that contains the generator, and the key of the generator.
 static func _places(holder: Dictionary, key: String) -> Array:
 	var places := [[holder, key]]
 	var node: Dictionary = holder[key]

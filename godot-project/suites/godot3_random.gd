@@ -14,8 +14,8 @@ const DECLARED_KEYS: Array[int] = [
 ]
 const WHOLE_WORDS: Array[NodePath] = [^"", ^"/root", ^"root/Player01:Node", ^"水 /a b ", ^":name:text"]
 
-## Whether NodePaths contain only names whose sizes are multiples of 4 bytes, because padding changes in a
-## round trip.
+## Whether NodePaths contain only names whose sizes are multiples of 4 bytes. Other names need padding, which
+## changes in a round trip.
 var whole_words := false
 
 
@@ -47,7 +47,8 @@ func of_type(type: int, depth: int) -> Variant:
 	return super(type, depth)
 
 
-## If a key contains NaN, Godot 3 writes "[Deleted Object]" in place of the value.
+## Makes only Dictionaries whose declared key type is in DECLARED_KEYS. For some keys of other types that
+## contain NaN, Godot 3 writes "[Deleted Object]" in place of the value.
 func _dictionary(depth: int) -> Dictionary:
 	var made := super(depth)
 	while made.get_typed_key_builtin() not in DECLARED_KEYS:

@@ -69,7 +69,8 @@ func test_one_bad_element() -> bool:
 	return true
 
 
-## Later entries with the same key replace earlier ones, whose elements may still be in progress.
+## A later entry replaces an earlier entry with the same key, even if other threads still process the elements
+## of the earlier entry.
 func test_repeated_keys() -> bool:
 	var large := var_to_bytes(_small_dictionaries(MANY))
 	var one := var_to_bytes(1)

@@ -252,7 +252,7 @@ func _wrong_arguments() -> void:
 							func() -> void: Callable(instances[owner], method["name"]).callv(arguments))
 
 
-## A deferred call of the method with this name.
+## A Callable that calls the method with this name.
 static func _codec(method: StringName, arguments: Array) -> Callable:
 	return func() -> Variant:
 		var codec: Variant = FastVariantCodec

@@ -13,13 +13,13 @@ const SCRIPTED_RESOURCE := "res://suites/fixtures/scripted_resource.gd"
 const FREED := 200
 
 ## Classes derived from Script: the engine compiles and runs the source code in an encoded object of these
-## classes (Q13).
+## classes.
 const SCRIPT_CLASSES: Array[String] = ["GDScript", "Script", "ScriptExtension", "CSharpScript"]
 
-## Classes whose second instance ends the engine (Q13c). The test adds the classes of the running singletons.
+## Classes whose second instance ends the engine. The test adds the classes of the running singletons.
 const SINGLETON_CLASSES: Array[String] = ["ProjectSettings", "ThemeDB", "TextServerManager"]
 
-## Script paths that leave the project (Q13b).
+## Script paths that leave the project.
 const OUTSIDE_PATHS: Array[String] = [
 	"res://../godot-project/suites/fixtures/plain_data.gd",
 	"res://suites/../../godot-project/suites/fixtures/plain_data.gd",
@@ -100,7 +100,7 @@ func test_crafted_objects() -> bool:
 
 
 ## A getter's value changes in size between two reads. The engine would overrun its buffer, so only the codec
-## encodes the object (Q5).
+## encodes the object.
 func test_getters_run_once() -> bool:
 	for lengths: Vector2i in [Vector2i(0, 100), Vector2i(100, 0), Vector2i(5, 5), Vector2i(0, 4000000)]:
 		checks.subject(TYPE_OBJECT, "getter, first %d then %d characters" % [lengths.x, lengths.y])
@@ -221,7 +221,7 @@ func test_objects_nested_deeply() -> bool:
 	return true
 
 
-## The engine leaks objects made before the broken byte of a packet (Q13d); the codec frees them.
+## The engine leaks objects made before the broken byte of a packet; the codec frees them.
 func test_leftovers_are_freed() -> bool:
 	var node := _object("Node", {"name": var_to_bytes("x")})
 	var broken: Dictionary[String, PackedByteArray] = {

@@ -11,7 +11,7 @@ const Refusals := preload("res://suites/refusals.gd")
 ## The number of inputs whose value the engine itself does not reproduce.
 static var unrepeatable := 0
 
-## The number of inputs with a script-typed Dictionary, whose types the engine does not read back (Q2).
+## The number of inputs with a script-typed Dictionary, whose types the engine does not read back.
 static var scripted := 0
 
 ## The number of inputs, and the number that the engine decoded to a value other than null.
@@ -49,7 +49,8 @@ static func engine_consumed(bytes: PackedByteArray) -> int:
 	return consumed
 
 
-## Returns whether the value contains something that only the running game knows.
+## Returns whether encoding loses a part of the value. Callables and Signals are always lost. Objects and
+## declared classes are lost unless `full_objects` is true.
 static func is_lost(value: Variant, full_objects := false) -> bool:
 	var pending: Array = [value]
 	while pending:
@@ -176,8 +177,8 @@ static func is_reference(bytes: PackedByteArray, expected: Variant, allow_object
 	return true
 
 
-## Returns whether decoding again gives the same value. It does not if text contains instance ids (objects converted to
-## strings), or if a constructor picks a random number.
+## Returns whether decoding again gives the same value. The value differs if text contains instance ids
+## (objects converted to strings), or if a constructor picks a random number.
 static func engine_repeats(bytes: PackedByteArray, expected: Variant, allow_objects := false) -> bool:
 	var again: Variant = engine_decode(bytes, allow_objects)
 	var repeats := Compare.difference(expected, again) == ""

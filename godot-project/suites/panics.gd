@@ -1,9 +1,9 @@
 ## Injects a panic into each method of each class in ClassDB, and at each inner point that catches panics.
 ## `cargo xtask test` runs this script and sets FAST_VARIANT_CODEC_PANIC.
 ##
-## A panic is an error like others: a result or a job contains it, and other methods print one line, announced as in
-## `messages.gd`. The same call works immediately afterwards. Each method also gets bad arguments. While it prints, a
-## Logger drops and changes everything that it uses.
+## A panic is an error like others: results and jobs contain it. Methods that return neither print one line,
+## which is announced as in `messages.gd`. The same call works immediately afterwards. Each method also gets
+## bad arguments. While a method prints an error, a Logger drops and changes everything that the method uses.
 extends SceneTree
 
 const Extension := preload("res://suites/extension.gd")
@@ -307,7 +307,7 @@ func _check_places() -> void:
 	_held("a slice of a job", "encode_batch_async", func() -> RefCounted: return FastVariantCodec.encode_batch_async(values))
 
 
-## Checks a call that prints `count` lines and returns `expected`, its result if everything fails.
+## Checks that a call with a panic prints `count` lines and returns `expected`, and that the next call works.
 func _place(count: int, place: String, method: String, codec_call: Callable, expected: Variant) -> void:
 	printerr("@@ expect %d %s: %s" % [count, place, method])
 	OS.set_environment(VARIABLE, place)

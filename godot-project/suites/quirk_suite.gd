@@ -1,15 +1,14 @@
-## One test for each unexpected behaviour of the engine. The codec REPRODUCEs, REFUSEs or LIMITs the
-## behaviour, or OFFERs something better.
+## One test for each dangerous behaviour of the engine that the codec refuses or avoids.
 ##
-## If the behaviour would end the process, only the codec gets the input. Behaviours that the codec merely
-## reproduces are in crafted.gd; limit_suite.gd lists those that strict reading refuses (other writers).
+## If the behaviour would end the process, only the codec gets the input. Behaviours that the codec reproduces
+## are in crafted.gd. limit_suite.gd lists the encodings of other writers, which strict reading refuses.
 extends "res://suites/suite.gd"
 
 const CountingGetter := preload("res://suites/fixtures/counting_getter.gd")
 
 
-## REFUSE: a value of another type in a typed Dictionary, which a script would misinterpret.
-func test_q01_values_of_typed_dictionaries() -> bool:
+## Refused: a value of another type in a typed Dictionary, which a script would misinterpret.
+func test_values_of_typed_dictionaries() -> bool:
 	for hex: String in [
 		"1b0005000200000002000000010000000200000001000000040000000100000078000000",
 		"1b0005000200000004000000010000000200000001000000020001004041414141414141",
@@ -24,8 +23,8 @@ func test_q01_values_of_typed_dictionaries() -> bool:
 	return true
 
 
-## REFUSE: getters run once, and the bytes contain what they returned. Only the codec encodes the object.
-func test_q05_getters_run_once() -> bool:
+## Getters run once, and the bytes contain the returned values. Only the codec encodes the object.
+func test_getters_run_once() -> bool:
 	for later: String in ["", "A".repeat(4_000_000)]:
 		var object := CountingGetter.new()
 		object.first = "A".repeat(40)
@@ -39,16 +38,16 @@ func test_q05_getters_run_once() -> bool:
 	return true
 
 
-## REFUSE: an offset beyond the end.
-func test_q08_offsets() -> bool:
+## Refused: an offset beyond the end.
+func test_offsets() -> bool:
 	for offset: int in [5, 4 + (1 << 32) - 64, -1, 1 << 62]:
 		var outcome := FastVariantCodec.try_decode(PackedByteArray([0, 0, 0, 0]), null, offset)
 		checks.same_int("offset %d" % offset, FastVariantCodec.BAD_ARGUMENT, outcome.error)
 	return true
 
 
-## REFUSE: code in the data, engine singletons, and paths outside of the project.
-func test_q13_objects() -> bool:
+## Refused: code in the data, engine singletons, and paths outside of the project.
+func test_objects() -> bool:
 	var script := GDScript.new()
 	script.source_code = "static func _static_init() -> void:\n\tEngine.set_meta(&\"quirk_ran\", true)\n"
 	for bytes: PackedByteArray in [

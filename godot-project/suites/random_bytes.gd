@@ -12,8 +12,8 @@ const GOOD_TEXTS: Array[String] = ["61", "6964", "78", "6e616d65", "c3a9", "e282
 const ODD_TEXTS: Array[String] = ["00", "efbbbf", "ff", "80", "c0af", "eda080", "f4908080", "e282"]
 const CLASSES: Array[String] = ["RefCounted", "Resource", "EncodedObjectAsID", "Object", "NoSuchClass", ""]
 
-## The only classes of generated objects. The engine does not leak them if a later byte is broken (Q13d). They
-## are neither scripts nor singletons (Q13, Q13c), and the values of their getters do not change (Q5).
+## The only classes of generated objects. The engine does not leak them if a later byte is broken. They are
+## neither scripts nor singletons, and the values of their getters do not change.
 const OBJECT_CLASSES: Array[String] = ["RefCounted", "Resource", "EncodedObjectAsID"]
 const SCRIPTS: Array[String] = [
 	"res://suites/fixtures/plain_data.gd", "res://suites/fixtures/derived_data.gd",
@@ -110,7 +110,7 @@ func _array(depth: int) -> PackedByteArray:
 
 
 func _dictionary(depth: int) -> PackedByteArray:
-	# The engine restores the wrong script if a Dictionary's type is a script (Q2).
+	# The engine restores the wrong script if a Dictionary's type is a script.
 	var kinds := 3 if _with_objects else 4
 	var key_kind := _kind(kinds)
 	var value_kind := _kind(kinds)

@@ -6,8 +6,8 @@ extends RefCounted
 
 ## Name of the refusal → reason.
 const REASONS: Dictionary[String, String] = {
-	"typed dictionary value": "Q1: the engine stores a value of any type in a typed Dictionary; scripts then crash",
-	"key that cannot be compared": "Q12: the engine prints a line whenever it compares keys of over 50 levels",
+	"typed dictionary value": "the engine stores a value of any type in a typed Dictionary; scripts then crash",
+	"key that cannot be compared": "the engine prints a line whenever it compares keys of over 50 levels",
 	"text that doubles": "the engine turns typed Arrays in each other into text, which doubles at each level until memory ends",
 	"dropped": "one of these inside a part that the engine throws away after decoding it",
 }
@@ -36,10 +36,10 @@ static func applying_to(value: Variant) -> String:
 	return refusal
 
 
-## Returns whether an input contains a refused part that the engine's result does not show. The engine may
-## drop a dictionary (an unfitting array element) or an entry (an unfitting key), or overwrite an entry (an
-## equal key). Values begin at multiples of four bytes, so each offset at which a dictionary may start is
-## checked.
+## Returns whether an input contains a refused part that the engine's result does not show. The engine drops
+## dictionaries that a typed array does not accept, drops entries whose keys do not fit, and overwrites
+## entries with equal keys. Values begin at multiples of four bytes, so each offset at which a dictionary may
+## start is checked.
 static func hidden_in(bytes: PackedByteArray, allow_objects: bool) -> bool:
 	Engine.print_error_messages = false
 	var found := false

@@ -13,8 +13,8 @@ class Sample:
 	var bytes: PackedByteArray
 
 
-## The samples. With objects, these are the values with reference-counted objects only: the engine leaks other
-## objects when a later byte is broken (Q13d).
+## The samples. If `with_objects` is true, these are only the values that contain objects, all of them
+## reference-counted. The engine leaks other objects when a later byte is broken.
 static func of(values: Values, with_objects: bool) -> Array[Sample]:
 	var samples: Array[Sample] = []
 	var seen: Dictionary[PackedByteArray, bool] = {}

@@ -5,7 +5,7 @@
 ## --seconds N   runs cases for this long
 ## --count N     runs cases until they add up to this many units (calls, jobs, …)
 ## --case I      starts at this case, and prints each input before it is tried; alone, runs only this case
-## --slack MIB   growth of resident memory that is not a leak
+## --slack MIB   growth of resident memory that does not count as a leak
 ## --folder, --role, --name, --number, --until, --pid: for activities with other processes
 ##
 ## The last lines are `@@ done UNITS` and `N passed, N failed`.
@@ -21,7 +21,8 @@ const ACTIVITIES: PackedStringArray = [
 ]
 const PROGRESS_SECONDS := 10.0
 const SAMPLES := 10
-## The growth of engine memory, in bytes, that is not a leak: less than one byte per case of a long run.
+## The growth of engine memory, in bytes, that does not count as a leak. It is less than one byte per case of
+## a long run.
 const ENGINE_SLACK := 16 << 10
 ## The time limit of a case in milliseconds, long enough for valgrind.
 const LONGEST_WAIT := 600000

@@ -90,7 +90,8 @@ func test_shared_limits() -> bool:
 	var limits := FastVariantLimits.for_save_files()
 	var classes := PackedStringArray(["RefCounted"])
 	var packet := var_to_bytes([1, [2]])
-	# Each thread sets its own properties, and must read back the same values; calls read all properties.
+	# Each thread sets its own properties, and must read back the same values. Meanwhile, calls of other
+	# threads read all properties.
 	_share([
 		func(turn: int) -> bool:
 			limits.max_depth = 10 + turn % 1000

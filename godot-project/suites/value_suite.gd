@@ -26,8 +26,8 @@ func test_batches_with_objects() -> bool:
 	return true
 
 
-## The engine drops the value script of a typed Dictionary, and may drop the type altogether (Q2). The codec restores
-## the encoded value, so this test compares the decoded value with the original.
+## The engine drops the value script of a typed Dictionary, and may drop the type altogether. The codec
+## restores the encoded value, so this test compares the decoded value with the original.
 func test_script_typed_dictionaries() -> bool:
 	for case in values.script_typed_dictionaries():
 		checks.subject(case.type, case.name)

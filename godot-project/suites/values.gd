@@ -112,7 +112,7 @@ func release() -> void:
 
 
 ## Dictionaries whose key or value type is a script. Their bytes are checked like all others, but the engine decodes
-## them wrongly (Q2), so they are separate.
+## them wrongly, so they are separate.
 func script_typed_dictionaries() -> Array[Case]:
 	var data := PlainData.new()
 	var derived := DerivedData.new()
@@ -157,8 +157,8 @@ static func filled(count: int, element: Variant) -> Array:
 	return array
 
 
-## Text that scripts cannot write: "a" and surrogates in the wrong order, as in Q4. Nothing may follow them,
-## or the engine would leave the last character uninitialised.
+## Text that scripts cannot write: "a" and surrogates in the wrong order. Nothing may follow them, or the
+## engine would leave the last character uninitialised.
 static func lone_surrogates() -> String:
 	Engine.print_error_messages = false
 	var broken := PackedByteArray([0x61, 0x00, 0x00, 0xdc, 0x00, 0xd8]).get_string_from_utf16()
@@ -475,7 +475,7 @@ func _repeated(elements: Array, size: int) -> Array:
 	return range(size).map(func(i: int) -> Variant: return elements[i % elements.size()])
 
 
-## Characters of every length, alone and in threes, at every offset in short texts.
+## Characters of every UTF-8 length, alone and combined, at every offset in short texts.
 func _mixed_strings() -> Array:
 	var strings := []
 	for character: String in ["é", "水", "😀", "éa", "水é", "😀😀😀"]:

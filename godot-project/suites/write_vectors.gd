@@ -1,8 +1,9 @@
 ## Prints test vectors of the engine between "@@ begin" and "@@ end": lines with the engine's version and the columns,
 ## and tab-separated rows.
 ##
-## The rows are the bytes of small edge values, each also truncated by one byte and with its flag bits set, and the
-## hand-made inputs. Instance ids differ between runs, so re-encoded values contain <ID64> in place of them.
+## The rows are the hand-made inputs and the bytes of small edge values. Some edge values also occur truncated
+## by one byte, and with bit 16 flipped. Instance ids differ between runs, so re-encoded values contain <ID64>
+## in place of them.
 extends SceneTree
 
 const Crafted := preload("res://suites/crafted.gd")

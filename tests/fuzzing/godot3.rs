@@ -14,7 +14,8 @@ use crate::godot3;
 pub fn check(data: &[u8]) {
     let random = strict::limits(data);
     for lossy in [false, true] {
-        // The limits restrict the types of the bytes, but lossy reading turns objects into Dictionaries.
+        // The limits apply to the types in the bytes. Lossy reading turns objects into Dictionaries, so its
+        // values are not checked.
         if let Ok(value) = read(data, Strictness::Strict, &random, lossy)
             && !lossy
         {
@@ -66,7 +67,8 @@ fn check_written(data: &[u8], value: &Value, strictness: Strictness, lossy: bool
     match value.encode_godot3(Loss::Refused) {
         Ok(same) => assert_eq!(same, written),
         Err(error) => {
-            // The text starts with a byte-order mark that this reading kept, but the next reading would drop.
+            // The text starts with a byte-order mark that this reading kept, but that the next reading would
+            // drop.
             assert!(matches!(error.kind(), ErrorKind::InvalidCodeUnit(0xFEFF)), "{error}");
             return;
         }

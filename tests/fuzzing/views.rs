@@ -119,7 +119,7 @@ fn compare<D: Dialect>(view: &View<'_, D>, value: &Value) {
         assert_eq!(shown(&found_key), words(key));
         compare(&found, held);
         count += 1;
-        // A key that contains NaN is never found again, as in the engine.
+        // As in the engine, an Array or Dictionary that contains a float NaN is never found again as a key.
         let is_same = |found: &Value| Value::from_iter([(found.clone(), 0)]).get(key).is_some();
         match entries.iter().rfind(|(found, _)| is_same(found)).map(|(_, value)| value) {
             None => assert!(view.get(key).is_err()),

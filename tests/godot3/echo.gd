@@ -1,8 +1,9 @@
 # Reads and writes values: godot3-server --path tests/godot3 -s res://echo.gd --input FILE --output FILE
 #
-# Each input record is the length-prefixed bytes of a value. Each output record is 1, or 0 if the engine
-# refuses the bytes, followed by the length-prefixed rewritten value and its length-prefixed text. On refusal,
-# the engine ends the calling function with a script error.
+# Each input record is the length-prefixed bytes of a value. Each output record is a number, the
+# length-prefixed rewritten value, and its length-prefixed text. The number is 1. If the engine refuses the
+# bytes, the number is 0, and the value and the text are empty. On refusal, the engine ends the calling
+# function with a script error.
 extends SceneTree
 
 const Describe := preload("res://describe.gd")

@@ -312,7 +312,8 @@ impl Case<'_> {
         self.check("compact: the same is read", same, || differ(&found, value));
         let again = self.message.encode(value, &EncodeOptions { wire: Wire::Compact });
         self.check("compact: the same is written", again == Ok(bytes.clone()), || format!("{again:?}"));
-        // In these lists, zigzag takes one more byte if the highest bit is the last bit of a varint's byte.
+        // In packed lists, zigzag takes one more byte if a number's highest bit is the last bit of a varint's
+        // byte.
         let grows = |field: &Field, value: &Json| {
             let zigzag = field.packed && matches!(field.ty.as_str(), "int32" | "int64" | "enum");
             let fills = |item: &Json| {
@@ -377,7 +378,7 @@ impl Case<'_> {
         self.strictly();
     }
 
-    /// Checks texts with invalid UTF-8, which official implementations accept in proto2.
+    /// Checks that we refuse texts with invalid UTF-8, which official implementations accept in proto2.
     fn not_utf8(&mut self) {
         let found = self.decode(DEFAULT, Strictness::Lenient);
         self.check(NOT_UTF8, found.is_err(), || format!("{found:?}"));

@@ -142,7 +142,7 @@ def is_foreign(field: Field, entry: bytes) -> bool:
     fields = field.message_type.fields_by_number
     records = read_records(entry)
     are_known = all(number in fields and wire == wire_type(fields[number]) for number, wire, _ in records)
-    # If the entry had two values, one of them would be known.
+    # With two values, one of them may be a number that the enum has.
     return are_known and sum(number == MAP_VALUE for number, _, _ in records) == 1
 
 

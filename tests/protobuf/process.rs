@@ -118,8 +118,8 @@ impl Reading {
 pub struct Hex(#[serde(with = "hex::serde")] pub Vec<u8>);
 
 impl Oracle {
-    /// Starts the oracle with the packages in `PYTHONPATH`. The implementation is `upb`, which is the
-    /// default, or `python`.
+    /// Starts the oracle with the packages in `PYTHONPATH`. `implementation` is `upb` (the default) or
+    /// `python`.
     pub fn start(python: &Path, implementation: &str) -> Result<(Self, About)> {
         let complaints = tempfile::tempfile()?;
         let mut process = Command::new(python)

@@ -1,5 +1,6 @@
 // The calls of FastVariantCodec as typed methods: Godot generates no C# classes for a GDExtension.
-// The addon's tests run the same calls by name from GDScript. They do not run this file, which needs a .NET build of Godot.
+// The addon's tests check that each method called here exists. They do not run this file, which needs a .NET build
+// of Godot.
 
 using System.Threading.Tasks;
 using Godot;
@@ -27,7 +28,7 @@ public static class FastVariant
         public Variant Value => _result.Get("value");
         /// <summary>A code of FastVariantCodec.CodecError; 0 is OK.</summary>
         public long Error => _result.Get("error").AsInt64();
-        /// <summary>The reason, for your log.</summary>
+        /// <summary>The reason for the error, for your log.</summary>
         public string Message => _result.Get("message").AsString();
         /// <summary>The byte offset of the error, or -1.</summary>
         public long Offset => _result.Get("offset").AsInt64();
@@ -48,7 +49,7 @@ public static class FastVariant
         public Result TryFetch(Variant path) => new Result(_view.Call("try_fetch", path).AsGodotObject());
         public bool Has(Variant path) => _view.Call("has", path).AsBool();
         public long SizeOf(Variant path) => _view.Call("size_of", path).AsInt64();
-        /// <summary>A field of all rows: a packed array if there is one for the type, otherwise an Array.</summary>
+        /// <summary>One field of all rows, as a packed array if the type has one, otherwise as an Array.</summary>
         public Variant Column(Variant path, Variant key, Variant.Type type) =>
             _view.Call("column", path, key, (long)type);
     }

@@ -74,6 +74,8 @@ var record_count: int:
 	get:
 		return record_starts.size()
 
+## The name of the format if the bytes are not records.
+var _other_format := ""
 var _errors: Array[Problem] = []
 var _notes: Array[Problem] = []
 ## The chunks, sorted by their start. A later chunk may lie inside an earlier one.
@@ -100,7 +102,7 @@ func read(load_bytes: Callable, framing: Framing) -> void:
 	if is_cancelled:
 		return
 	bytes = load_bytes.call()
-	has_records = framing == Framing.RECORDS or (framing == Framing.AUTOMATIC and _looks_framed())
+	has_records = framing == Framing.RECORDS or (framing == Framing.AUTOMATIC and _are_records())
 	if has_records:
 		_add_records()
 	else:
@@ -275,24 +277,25 @@ func _key_of(value: int) -> int:
 	return siblings[siblings.bsearch(value) - 1]
 
 
-## Whether the bytes look like records: they are not one complete value, and either the first record is a
-## complete value, or each of several records ends where the next one starts.
-func _looks_framed() -> bool:
+## Whether the bytes are records. The codec decides, as for load_batch. A file that is torn or starts with an empty
+## record holds records if the first one is a complete value: otherwise, it may be one damaged value.
+func _are_records() -> bool:
 	if bytes.size() < 2 * FRAME:
 		return false
-	var value := FastVariantCodec.inspect(bytes, 1)
-	if value["error"] == FastVariantCodec.OK and value["end"] >= bytes.size():
-		return false
-	var length := bytes.decode_u32(0)
-	if length < FRAME or length > bytes.size() - FRAME:
-		return false
-	var first := FastVariantCodec.inspect(bytes.slice(FRAME, FRAME + length), 1)
-	if first["error"] == FastVariantCodec.OK and first["end"] == length:
-		return true
-	var at := 0
-	while at + FRAME <= bytes.size() and bytes.decode_u32(at) > 0 and not is_cancelled:
-		at += FRAME + bytes.decode_u32(at)
-	return at == bytes.size() and length + FRAME < at
+	# Decodes nothing, because there is no such record.
+	var verdict := FastVariantView.open_records(bytes).try_fetch(bytes.size())
+	match verdict.error:
+		FastVariantCodec.NOT_FOUND:
+			return true
+		FastVariantCodec.UNKNOWN_TYPE:
+			_other_format = verdict.message.trim_suffix(" (at byte 0)")
+			return false
+	return not _is_value(bytes) and _is_value(bytes.slice(FRAME, FRAME + bytes.decode_u32(0)))
+
+
+static func _is_value(encoded: PackedByteArray) -> bool:
+	var outline := FastVariantCodec.inspect(encoded, 1)
+	return outline["error"] == FastVariantCodec.OK and outline["end"] >= encoded.size()
 
 
 func _add_records() -> void:
@@ -337,6 +340,9 @@ func _add_record(record: int) -> Dictionary:
 
 func _add_value() -> void:
 	var outline := FastVariantCodec.inspect(bytes, MAX_NODES)
+	if _other_format and outline["error"] != FastVariantCodec.OK:
+		_add_problem(0, _other_format, true)
+		return
 	_add_outline(outline, 0, 0, bytes.size())
 	_add_problems(outline, 0)
 

@@ -35,17 +35,17 @@ func compare(old: Contents, new: Contents) -> void:
 	if old.has_records != new.has_records:
 		refusal = "One file holds records, the other one value; choose the same for both"
 		return
-	var limits := FastVariantLimits.unlimited()
+	var limits := FastVariantLimits.for_save_files()
 	limits.allow_objects = true
-	limits.allow_non_canonical = true
 	var starts := [PackedInt64Array(), PackedInt64Array()]
 	var values: Array[PackedByteArray] = []
 	for side: Array in [["The first file", old], ["The second file", new]]:
-		var is_torn: bool = side[1].problems.any(func(problem: Contents.Problem) -> bool: return problem.is_error)
-		values.append(PackedByteArray() if is_torn else _joined(side[1], starts[values.size()]))
-		var verdict := FastVariantCodec.validate(values[-1], limits)
-		if not verdict.is_ok():
-			refusal = "%s cannot be compared: %s" % [side[0], "it is damaged" if is_torn else verdict.message]
+		var reason := _refusal_of(side[1], limits)
+		if reason.is_empty():
+			values.append(_joined(side[1], starts[values.size()]))
+			reason = FastVariantCodec.validate(values[-1], limits).message
+		if reason:
+			refusal = "%s cannot be compared: %s" % [side[0], reason]
 			return
 	for difference in FastVariantCodec.differences_bytes(values[0], values[1], MOST + 1, limits):
 		if found.size() == MOST:
@@ -84,6 +84,19 @@ static func preview_of(value: Variant) -> String:
 	if typeof(value) >= TYPE_ARRAY:
 		return "%s, %d elements" % [type_string(typeof(value)), value.size()]
 	return str(value).left(PREVIEW)
+
+
+## The reason why contents cannot be joined; empty if they can.
+static func _refusal_of(contents: Contents, limits: FastVariantLimits) -> String:
+	if contents.problems.any(func(problem: Contents.Problem) -> bool: return problem.is_error):
+		return "it is damaged"
+	# In the joined value, bytes after the value of a record would be the next record.
+	for record in contents.record_count:
+		var bytes := contents.bytes.slice(contents.record_starts[record] + Contents.FRAME, contents.end_of_record(record))
+		var verdict := FastVariantCodec.validate(bytes, limits)
+		if not verdict.is_ok():
+			return "record %d: %s" % [record, verdict.message]
+	return ""
 
 
 ## The contents as one encoded value: records become an Array of their values. `starts` receives the offset of

@@ -427,7 +427,9 @@ func _show() -> void:
 	_show_problems()
 
 
-func _show_comparison(second: Contents, differences: Differences, other_source: String) -> void:
+func _show_comparison(second: Contents, differences: Differences, other_source: String, is_edit := false) -> void:
+	_edited = second.bytes if is_edit and differences.refusal.is_empty() else PackedByteArray()
+	_write.visible = not _edited.is_empty()
 	if differences.refusal:
 		_say(differences.refusal)
 		return
@@ -451,7 +453,7 @@ func _set_comparing(is_comparing: bool) -> void:
 	_edit.visible = not is_comparing
 	if not is_comparing:
 		_edited = PackedByteArray()
-	_write.visible = not _edited.is_empty()
+		_write.hide()
 
 
 func _on_compare_pressed() -> void:
@@ -500,7 +502,6 @@ func edit(text: String) -> String:
 		return "Write a value of type %s, as in GDScript: %s" % [contents.nodes[node]["type_name"], Edit.text_of(contents, node)]
 	if bytes == contents.bytes:
 		return "This is the value in the file. Write another one."
-	_edited = bytes
 	var first := contents
 	var framing := Contents.Framing.RECORDS if first.has_records else Contents.Framing.ONE_VALUE
 	var differences := Differences.new()
@@ -508,7 +509,7 @@ func edit(text: String) -> String:
 		second.read(func() -> PackedByteArray: return bytes, framing)
 		differences.compare(first, second)
 	, func(second: Contents) -> void:
-		_show_comparison(second, differences, "not written yet")
+		_show_comparison(second, differences, "not written yet", true)
 		if differences.found:
 			difference_tree.get_root().get_first_child().select(0))
 	return ""

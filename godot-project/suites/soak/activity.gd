@@ -1,7 +1,8 @@
 ## The base of the activities of `soak.gd`: options, generator and counters.
 ##
 ## Before each case, the driver seeds `generator` from the run's seed and the case's number, so that any case
-## can be repeated alone. An activity makes state that outlives a case in `begin`.
+## can be repeated alone. An activity creates the state that outlives a case in `begin`, before the first
+## case.
 extends RefCounted
 
 const Compare := preload("res://suites/compare.gd")
@@ -55,7 +56,7 @@ func end() -> void:
 	pass
 
 
-## The growth of resident memory, in MiB, that is not a leak after this many units.
+## The growth of resident memory, in MiB, that does not count as a leak after this many units.
 func slack(_units: int) -> int:
 	return 16
 

@@ -22,7 +22,7 @@ class Subject:
 	var decoded_type: int
 	## Whether normal and strict methods accept the value in both directions, so that nothing is printed.
 	var is_good: bool
-	## The same for full objects, if these make a difference.
+	## The same as `is_good`, for the encoding with full objects, if it differs.
 	var is_good_object: bool
 
 

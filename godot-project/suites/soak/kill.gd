@@ -40,7 +40,7 @@ func _records(version: int) -> Array:
 	return records
 
 
-## The version of the saved file; 0 if there is none, −1 if it is incomplete. The engine reads it.
+## The version of the saved file; 0 if there is none, −1 if it is incomplete. The engine reads the file.
 func _saved_version() -> int:
 	if not FileAccess.file_exists(path("saved.dat")):
 		return 0

@@ -11,7 +11,7 @@ const CALLS: Array[int] = [100, 100, 5]
 const RANDOM_VALUES := 200
 const BROKEN_INPUTS := 400
 const LARGEST_BATCH := 12
-## The number of rows, enough to exceed the bytes that the codec leaves to one thread.
+## The number of rows. Their size exceeds the threshold below which the codec uses one thread.
 const ROWS := 4000
 ## The number of values in an outline.
 const OUTLINED := 100

@@ -1,11 +1,12 @@
 ## Random values and damaged bytes: engine and codec must accept the same inputs and give the same results.
 ##
 ## The inputs that make the engine crash or hang do not occur:
-## - typed code never gets typed Dictionaries with values of another type (Q1);
-## - objects are reference-counted, but no scripts, singletons or FontFile, and no getter changes (Q5, Q13);
-## - StreamPeer, FileAccess and offsets outside of the bytes are not used (Q6, Q7, Q8);
-## - inputs stay far below 2 GiB (Q9), and are too small and random for colliding hashes (Q10);
-## - object_suite.gd tests script-typed Dictionaries, which the engine decodes wrongly (Q2).
+## - typed code never gets typed Dictionaries with values of another type;
+## - objects are reference-counted, but are not scripts, singletons or FontFiles, and their getters always
+##   return the same values;
+## - StreamPeer, FileAccess and offsets outside of the bytes are not used;
+## - inputs stay far below 2 GiB, and are too small and random for colliding hashes;
+## - script-typed Dictionaries, which the engine decodes wrongly, are left to value_suite.gd.
 extends "res://suites/soak/activity.gd"
 
 ## The maximum size of an edge value in bytes. Small values find more bugs in the same time.

@@ -20,8 +20,8 @@ use crate::wire::{Cursor, Declared, Header, Padded};
 /// Returns the end of the value at the start of `bytes` if strict reading within `limits` certainly accepts
 /// it and no Dictionary repeats a key. `None` leaves the question open: decode the value to find out.
 ///
-/// It is several times as fast as decoding: it builds no value, and compares keys that recur from one
-/// Dictionary to the next byte by byte.
+/// The check is several times as fast as decoding. It builds no value. If keys recur from one Dictionary to
+/// the next, it compares only their bytes.
 ///
 /// ```
 /// use variant_codec::{Limits, Value, quick_check};
@@ -338,7 +338,7 @@ struct Rows {
 impl Rows {
     /// The number of slots, with one row each; a power of two.
     const SLOTS: usize = 128;
-    /// Maximum number of keys in a row; `ROOM` is the maximum in all rows.
+    /// Maximum number of keys in one row; `ROOM` is the maximum in all rows together.
     const MOST: usize = 64;
     const ROOM: usize = 4096;
     /// Maximum number of bytes in all rows.

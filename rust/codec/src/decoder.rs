@@ -68,9 +68,9 @@ impl<'a> Decoder<'a> {
 impl<'a> Decoder<'a, Godot3> {
     /// A decoder of Godot 3's format at the start of `bytes`. It never hands parts to the sink.
     ///
-    /// Text with invalid code units is an error, since Godot 4 cannot hold it, and so is an object, since
-    /// Godot 4 cannot create it. With [`Loss::Accepted`], U+FFFD replaces the units, and an object becomes a
-    /// Dictionary of its properties. Its first key, `class`, holds the class.
+    /// Text with invalid code units is an error, since Godot 4 cannot hold it. An object is also an error,
+    /// since Godot 4 cannot create it. With [`Loss::Accepted`], U+FFFD replaces the units, and an object
+    /// becomes a Dictionary of its properties. Its first key, `class`, holds the class.
     pub fn of_godot3(bytes: &'a [u8], strictness: Strictness, limits: &'a Limits, loss: Loss) -> Self {
         Self::at_start(Godot3 { loss, changes: Vec::new() }, bytes, strictness, limits)
     }

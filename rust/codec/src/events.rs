@@ -161,8 +161,8 @@ pub trait Source {
 /// Each leaf method completes a value. Each `begin_*` opens a container that its `end_*` completes, and
 /// announces exactly how many elements follow.
 ///
-/// Every sink must open containers; all other methods have defaults. A value whose leaf method the sink
-/// leaves out is passed to [`Sink::other`]. This sink collects all text:
+/// Every sink must open containers; all other methods have defaults. If a sink leaves out the leaf method of
+/// a type, values of that type are passed to [`Sink::other`]. This sink collects all text:
 ///
 /// ```
 /// use variant_codec::stream::{ElementType, Sink, Source, Text};
@@ -446,8 +446,8 @@ pub trait PartSink<S: Sink + ?Sized> {
     /// # Errors
     /// Fails if the sink refuses the part.
     fn part(&mut self, array: &mut S::Array, part: Part) -> Result<()>;
-    /// Another decoder supplies the value of the open entry in the same way. This ends the entry. No key of
-    /// the Dictionary may then repeat.
+    /// Another decoder supplies the value of the open entry in the same way. This ends the entry. The sink
+    /// must then refuse repeated keys in this Dictionary.
     ///
     /// # Errors
     /// Fails if the sink refuses the part.

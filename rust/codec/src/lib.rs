@@ -1,8 +1,8 @@
 //! Godot 4's binary Variant format, and Godot 3's, without an engine.
 //!
 //! Encodes and decodes the same bytes as `var_to_bytes` and `bytes_to_var`, for servers, tools and tests in
-//! Rust. It is the core of the FastVariantCodec addon. The repository's `docs/format.md` describes the
-//! format.
+//! Rust. This crate is the core of the FastVariantCodec addon. The repository's `docs/format.md` describes
+//! the format.
 //!
 //! ```
 //! use variant_codec::{Limits, Value};
@@ -62,7 +62,7 @@ pub use value::{Array, Dictionary, NodePath, Object, PackedReals, Reals, Value};
 pub use view::View;
 pub use wire::{dialect, format, lanes};
 
-/// Values as events: the traits that produce and consume them, and the types that they carry.
+/// Values as events: the traits that produce and consume events, and the types that events carry.
 ///
 /// For tasks that [`Value`] does not cover: reading into types of your own, measuring, re-encoding.
 pub mod stream {

@@ -57,8 +57,8 @@ mod cost {
     /// The highest charge per byte of input. Nested Dictionaries with one key each reach it.
     pub const MOST_PER_BYTE: u64 = (2 * SLOT + DICTIONARY + TABLE + ENTRY).div_ceil(12);
 
-    /// The cost of a value of each type, excluding its contents. The engine allocates larger types outside
-    /// their slot.
+    /// The cost of a value of each type, excluding its contents. The engine allocates separate memory for
+    /// types that do not fit into a slot.
     const VALUES: [u64; VariantType::COUNT] = {
         let mut costs = [SLOT; VariantType::COUNT];
         let times = if DOUBLE { 2 } else { 1 };
@@ -179,7 +179,7 @@ pub struct Limits {
     /// [`Oddity::is_harmless`](crate::error::Oddity::is_harmless).
     pub allow_non_canonical: bool,
     /// Whether to refuse keys and names crafted to slow the engine's hash tables. Each colliding key costs
-    /// more time than the one before; only a reader inside an engine detects collisions. The total size of
+    /// more time than the one before. Only a reader inside an engine detects collisions. The total size of
     /// nested keys is limited as well.
     pub refuse_colliding_keys: bool,
     /// Whether objects with class and properties are read.
@@ -274,7 +274,8 @@ pub struct Spent {
 }
 
 impl Spent {
-    /// The usage that all parts of one input share. Every other limit applies to each part separately.
+    /// The usage of the limit on nested keys, which all parts of one input share. Every other limit applies
+    /// to each part separately.
     #[must_use]
     pub fn shared_by_parts(self) -> Self {
         Self { nested_keys: self.nested_keys, ..Self::default() }
@@ -298,8 +299,8 @@ pub struct Budget<'l> {
     read: u64,
     /// The total memory that has been found available and within the limits.
     admitted: u64,
-    /// Memory for announced values whose availability has not been checked. It is allocated before the values
-    /// arrive.
+    /// Memory for announced values that has not been checked for availability. It is allocated before the
+    /// values arrive.
     announced: u64,
     /// Whether to check for free memory at all.
     asks: bool,

@@ -5,8 +5,8 @@
 //! process ends. A save replaces the file, so a lock on the old file then excludes no one. After locking, a writer
 //! therefore checks that the path still leads to the locked file, and retries if not.
 //!
-//! A save locks the old file only once the new content is on disk. Until then, readers and appends need not
-//! wait.
+//! A save does not lock the old file before the new content is on disk. Until then, readers and appends need
+//! not wait.
 //!
 //! On a file system without locks, files are written without one, so that a game can still save.
 
@@ -212,7 +212,8 @@ impl Stamp {
     }
 }
 
-/// Replaces a file like [`replace`] if it has not changed since `read`. Otherwise, writes by others would be lost.
+/// Replaces a file like [`replace`], but only if it has not changed since `read`, so that no writes by others
+/// are lost.
 ///
 /// # Errors
 /// Fails as [`replace`] does, or with [`Failure::Changed`].
@@ -472,7 +473,7 @@ struct Appended {
 }
 
 /// The identity of a file. The creation time, if known, distinguishes the file from a later one with the same
-/// number.
+/// inode number.
 type Id = (access::Id, Option<SystemTime>);
 
 fn id(metadata: &Metadata) -> Id {
@@ -564,7 +565,7 @@ fn waited_for(
     }
 }
 
-/// Ignores poisoning: a panic cannot leave the guarded data half changed.
+/// Locks a mutex. Ignores poisoning, because a panic cannot leave the guarded data half changed.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

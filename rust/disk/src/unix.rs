@@ -107,8 +107,9 @@ pub fn is_at_rest(_place: &Path, file: &File) -> bool {
     }
 }
 
-/// Copies permissions to a file, and the owner if allowed. Leaves out group permissions if the group could not be
-/// kept, or if the access control list was not copied: the group bits are then the mask of the whole list.
+/// Copies permissions to a file, and the owner if allowed. Leaves out group permissions if the group could
+/// not be kept. Also leaves them out if the access control list was not copied, because the group bits of a
+/// file with such a list are the mask of the whole list.
 pub fn make_alike(file: &File, other: &Metadata, has_same_list: bool) -> io::Result<()> {
     const GROUP: u32 = 0o070;
     const ACCESS: u32 = 0o777;

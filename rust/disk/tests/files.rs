@@ -92,7 +92,8 @@ fn a_reader_keeps_the_old_file() -> Result<()> {
     Ok(())
 }
 
-/// Godot's `FileAccess` on Windows lets no one replace a file that it has open, so a save waits for it.
+/// Godot's `FileAccess` on Windows lets no one replace a file that it has open, so a save waits until the
+/// file is closed.
 #[test]
 #[cfg(windows)]
 fn a_save_waits_for_a_reader_who_does_not_share() -> Result<()> {
@@ -224,7 +225,7 @@ fn a_truncated_record_is_not_appended_to() -> Result<()> {
 fn a_link_that_leads_nowhere_ends_no_call() -> Result<()> {
     let folder = folder()?;
     let place = folder.path().join("link");
-    // The link is created after the path was resolved.
+    // This is as if the link were created after the path was resolved.
     std::os::unix::fs::symlink(folder.path().join("none").join("file"), &place)?;
     assert!(append(&place, &[record(1)]).is_err());
     replace(&place, &[record(1)])?;

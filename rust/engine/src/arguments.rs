@@ -18,8 +18,8 @@ use godot::sys::{self, GodotFfi, interface_fn};
 use crate::interface::variant_ptr;
 use crate::refusal::{Refused, refused};
 
-/// The maximum number of wrapped methods and property accessors; fewer exist. Beyond it, godot-rust checks
-/// the arguments.
+/// The maximum number of wrapped methods and property accessors; fewer exist. godot-rust checks the arguments
+/// of any methods beyond this number.
 const MOST_METHODS: usize = 256;
 
 type Call = unsafe extern "C" fn(
@@ -127,7 +127,8 @@ unsafe extern "C" fn register(
     }
 }
 
-/// Whether a method is declared to return nothing. A Variant that may be null is a return value.
+/// Whether a method is declared to return nothing. A method that returns a Variant also declares Nil, but
+/// with the flag `NIL_IS_VARIANT`.
 ///
 /// # Safety
 /// - `method` is a live description.

@@ -175,8 +175,9 @@ pub fn is_nested_deeper(container: &Variant, levels: usize) -> bool {
     has_inside(container, |_, _, level| level > levels)
 }
 
-/// Whether the test holds for a value in this Array or Dictionary. Passes the value, its type, and the number
-/// of containers around the container that the value is or is in.
+/// Whether `test` holds for a value in this Array or Dictionary, at any level. `test` gets the value, its
+/// type and a level: the value's own level if it is a container, otherwise that of its container. `container`
+/// itself has level 0.
 fn has_inside(container: &Variant, test: impl Fn(&Variant, VariantType, usize) -> bool) -> bool {
     let reader = Reader::new();
     let mut pending = vec![(container.clone(), 0)];

@@ -26,11 +26,12 @@
 //! A Variant has two access paths: documented functions and direct access. `probe.rs` decides which path is
 //! used. Both paths give the same bytes and values, and pass the same tests.
 //!
-//! The public functions are safe: checks or types guarantee what their unsafe code relies on. No type of
-//! godot-rust expresses one rule of the engine. Arrays, Dictionaries, packed arrays and objects are
-//! references, and no lock guards their targets. So while one thread reads or changes a container, no script
-//! and no other thread may change it through any other Variant, slot or `OwnArray`. Code that runs scripts
-//! meanwhile reads copies (`Reader::entries`), and code that outlives a call owns what it reads (`owned.rs`).
+//! The public functions are safe: checks or types guarantee what their unsafe code relies on. The exception
+//! is a rule of the engine that no type of godot-rust expresses. Arrays, Dictionaries, packed arrays and
+//! objects are references, and no lock guards their targets. So while one thread reads or changes a
+//! container, no script and no other thread may change it through any other Variant, slot or `OwnArray`. Code
+//! that runs scripts meanwhile reads copies (`Reader::entries`), and code that outlives a call owns what it
+//! reads (`owned.rs`).
 
 #![cfg_attr(target_os = "emscripten", feature(asm_experimental_arch, link_llvm_intrinsics))]
 #![cfg_attr(target_os = "emscripten", allow(internal_features))]

@@ -204,7 +204,8 @@ impl Factory {
 }
 
 /// # Safety
-/// - The object is live, and the method takes these arguments and writes a value of the type at `result`.
+/// - The object is live, and the method takes these arguments.
+/// - `result` points to a value of the method's return type, or is null if the method returns nothing.
 unsafe fn call(
     method: MethodBind,
     object: sys::GDExtensionObjectPtr,

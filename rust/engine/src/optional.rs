@@ -1,4 +1,4 @@
-//! Optional arguments whose defaults require an `unsafe impl` of godot-rust's trait.
+//! Optional arguments whose defaults require an `unsafe impl` of godot-rust's trait `GodotImmutable`.
 
 use std::fmt;
 
@@ -42,7 +42,7 @@ impl<T: GodotClass + Bounds<Declarer = bounds::DeclUser>> GodotConvert for OrNul
 }
 
 impl<T: GodotClass + Bounds<Declarer = bounds::DeclUser>> ToGodot for OrNull<T> {
-    // Passes by value: godot-rust has no public name for this type.
+    // By value. godot-rust's type for this has no public name, so it is named through `i32`.
     type Pass = <i32 as ToGodot>::Pass;
 
     fn to_godot(&self) -> Self::Via {
@@ -90,7 +90,7 @@ impl GodotConvert for ValueOrNull {
 }
 
 impl ToGodot for ValueOrNull {
-    // Passes by value: godot-rust has no public name for this type.
+    // By value. godot-rust's type for this has no public name, so it is named through `i32`.
     type Pass = <i32 as ToGodot>::Pass;
 
     fn to_godot(&self) -> Variant {

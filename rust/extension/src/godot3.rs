@@ -168,7 +168,7 @@ fn downgrade(bytes: &[u8], limits: &Limits, loss: Loss, part: &mut Vec<u8>) -> R
     })
 }
 
-/// Fails if a Dictionary in valid bytes repeats a key: no reader would accept it.
+/// Fails if a Dictionary in valid bytes repeats a key, because strict readers refuse such a Dictionary.
 fn refuse_repeated_keys(bytes: &[u8], limits: &Limits) -> Result<()> {
     match quick_check(bytes, limits) {
         Some(_) => Ok(()),

@@ -211,8 +211,8 @@ impl Job {
         job
     }
 
-    /// Continues the work: on this thread and the pool, or between frames if scripts run or this is the main
-    /// thread.
+    /// Continues the work. If scripts run, or this is the main thread, the work continues between frames.
+    /// Otherwise, this thread and the pool complete it now.
     fn go_on(&self, mut work: Box<dyn Slices>) {
         self.progress.set_total(work.progress().1);
         if work.runs_scripts() || is_main_thread() {
@@ -298,8 +298,8 @@ impl Job {
         }
     }
 
-    /// Cancels the job, unless it is a save, and frees its results even if it is done: no object can ask for them
-    /// any more.
+    /// Cancels the job, unless it is a save, and frees its results even if it is done. Called when the
+    /// script's object is dropped, so nothing can ask for the results any more.
     pub fn abandon(&self) {
         if self.is_save {
             return;
@@ -341,8 +341,8 @@ impl Job {
         }
     }
 
-    /// Waits for the result. On the main thread, it does the remaining slices. Another thread does not wait for slices,
-    /// because the main thread might be waiting for that thread.
+    /// Waits for the result. The main thread does the remaining slices itself. Another thread does not wait
+    /// for slices, because the main thread might be waiting for that thread.
     ///
     /// # Errors
     /// Fails if the job needs the main thread and this is another thread, or if a slice of the job calls this

@@ -5,7 +5,7 @@
 //! | `entry_point.rs` | starts and stops the library |
 //! | `api/` | the API for scripts: classes, help, errors, results |
 //! | `jobs.rs` | background jobs for batches and files |
-//! | `godot3.rs`, `protobuf.rs` | Godot 3's format, and messages |
+//! | `godot3.rs`, `protobuf.rs` | Godot 3's format, and protobuf messages |
 //! | `compare.rs` | differences, patches and fingerprints |
 //! | `view/` | parts of encoded data |
 //! | `files.rs`, `file_queue.rs` | files of values, and the order of access |

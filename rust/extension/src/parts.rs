@@ -153,7 +153,7 @@ fn order<'p, 'j>(chunks: &'p [Chunk], index: usize, rest: &mut &'j mut [u8], cop
 pub fn decode(pool: &Pool, reading: &mut Reading<'_>, data: &[u8]) -> Option<(Built, usize)> {
     let totals = Totals::default();
     let (value, end) = with_gaps(|scope| decode_with_gaps(scope, pool, reading, data, &totals))?;
-    // Objects are only created on one thread.
+    // Only a single-threaded decode creates objects.
     Some((Built::new(value, totals.into_counts(), CreatedObjects::default()), end))
 }
 

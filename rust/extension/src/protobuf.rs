@@ -1,4 +1,4 @@
-//! Encodes and decodes messages, and loads their schemas.
+//! Encodes and decodes protobuf messages, and loads their schemas.
 
 use godot::builtin::{GString, PackedByteArray, PackedStringArray, Variant};
 use godot::classes::FileAccess;
@@ -67,7 +67,7 @@ pub fn decode(
     Ok(builder.finish())
 }
 
-/// Compiles the schema in a file, a `.proto` file or a descriptor set. Imports are searched for in `folders`, in the
+/// Loads the schema from a `.proto` file or a descriptor set. Imports are searched for in `folders`, in the
 /// folder of the file, and in `res://`, in this order.
 ///
 /// # Errors

@@ -51,8 +51,8 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The class of a single value in both wire formats. In the compact format, negative numbers and bools
-    /// have other classes.
+    /// The class of a single value. In the compact wire format, negative numbers and bools have other
+    /// classes.
     pub const fn class(self) -> Class {
         match self {
             Self::Double | Self::Fixed64 | Self::Sfixed64 => Class::Fixed64,

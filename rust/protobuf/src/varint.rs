@@ -8,7 +8,7 @@ pub(crate) const LONGEST_TAG: usize = 5;
 /// The length of a varint.
 #[inline(always)]
 pub(crate) const fn varint_len(value: u64) -> usize {
-    // This divides the number of bits by 7 and rounds up; 9/64 is a little more than 1/7.
+    // This divides the number of bits by 7 and rounds up; 9/64 is a little less than 1/7.
     ((value | 1).ilog2() as usize * 9 + 73) / 64
 }
 
@@ -48,7 +48,8 @@ fn put_long_varint(target: &mut [u8; LONGEST_VARINT], mut value: u64) -> usize {
     at + 1
 }
 
-/// The value and the length of the varint at the start of these bytes; `None` if it is longer than eight.
+/// The value and the length of the varint at the start of these bytes; `None` if the varint is longer than
+/// eight bytes.
 #[inline(always)]
 pub(crate) fn short_varint(bytes: [u8; 8]) -> Option<(u64, usize)> {
     let word = u64::from_le_bytes(bytes);

@@ -690,7 +690,7 @@ fn descriptor_sets_that_are_none() {
             "m: M.a: .X is not defined",
         ),
         (file(&[&field(0x2a, &field(0x0a, b"E"))]), "m: E has no values"),
-        // A file that imports itself publicly once made a library loop forever.
+        // A file with a public import of itself once made a library loop forever.
         (file(&[&field(0x1a, b"m"), &[0x50, 0], &field(0x22, b"")]), "m: invalid message or enum name"),
     ] {
         assert!(refused(&set).starts_with(reason), "{}\n{reason}", refused(&set));

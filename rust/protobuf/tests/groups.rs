@@ -116,7 +116,7 @@ fn required_groups() {
     }
 }
 
-/// Bytes that the official implementation reads, and the bytes that it then writes, with unknown fields.
+/// Bytes that the official implementation reads, and the bytes that it then writes, unknown fields included.
 #[test]
 fn other_bytes() {
     let schema = schema(OLD);

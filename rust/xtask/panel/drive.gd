@@ -38,6 +38,8 @@ func run(plugin: EditorPlugin) -> void:
 		await _inspect_empty()
 		await _inspect_saves()
 		await _inspect_edit()
+		await _inspect_edit_refused()
+		await _inspect_edit_texts()
 		await _inspect_large()
 		await _inspect_comparison()
 		await _paste()
@@ -148,6 +150,11 @@ func _inspect_records() -> void:
 	await _press(KEY_LEFT)
 	_check("a record includes its length", tab.hex.selected_bytes().decode_u32(0) == tab.hex.selected_bytes().size() - 4)
 	await _picture("inspect_records")
+	for records: Array in [[1, null], [true, null], [[], null], [{1: 2}, {}], [[[], []], [[], []], [[], []], [[], []]]]:
+		await _open("records.bin", FastVariantCodec.pack_batch(records))
+		_check("%s are records" % [records], tab.contents.record_count == records.size())
+	await _open("godot3.bin", PackedByteArray([24, 0, 0, 0]) + FastVariantCodec.encode_godot3([1, 2]))
+	_check("records of Godot 3 are named", tab._title.text.begins_with("godot3.bin: records of Godot 3: "), tab._title.text)
 	var torn := FileAccess.get_file_as_bytes(path).slice(0, -3)
 	tab.show_bytes(torn, "torn.bin")
 	await _until(func() -> bool: return tab.contents.bytes == torn)
@@ -359,23 +366,67 @@ func _inspect_edit() -> void:
 	tab._write.pressed.emit()
 	await _until(func() -> bool: return not tab._write.visible and tab.tree.is_visible_in_tree())
 	_check("one value is written as well", bytes_to_var(FileAccess.get_file_as_bytes(path)) == {"at": Vector2(3, 4)})
-	# Writes through a link to a file that only its owner may read.
-	var link := "user://linked.save"
+	# Writes a file that only its owner may read. The name of the new file is taken by a link to a missing file.
 	FileAccess.set_unix_permissions(path, FileAccess.UNIX_READ_OWNER | FileAccess.UNIX_WRITE_OWNER)
-	DirAccess.open("user://").create_link("edited.save", "linked.save")
-	tab.open_file(link)
-	await _until(func() -> bool: return tab._title.text.begins_with("linked.save, "))
-	await tab.find("at")
-	tab.edit("Vector2(5, 6)")
-	await _until(func() -> bool: return tab._write.visible)
-	tab._write.pressed.emit()
-	await _until(func() -> bool: return not tab._write.visible and tab.tree.is_visible_in_tree())
-	_check("a link stays one", DirAccess.open("user://").is_link(link)
-			and bytes_to_var(FileAccess.get_file_as_bytes(path)) == {"at": Vector2(5, 6)})
-	_check("and its file keeps its permissions", FileAccess.get_unix_permissions(path)
+	var folder := DirAccess.open("user://")
+	folder.create_link("edited.save", "linked.save")
+	folder.create_link("missing.save", "edited.save.new")
+	var edits: Dictionary[String, String] = {"edited.save": "Vector2(5, 6)", "linked.save": "Vector2(7, 8)"}
+	for name in edits:
+		tab.open_file("user://" + name)
+		await _until(func() -> bool: return tab._title.text.begins_with(name + ", "))
+		await tab.find("at")
+		tab.edit(edits[name])
+		await _until(func() -> bool: return tab._write.visible)
+		tab._write.pressed.emit()
+		await _until(func() -> bool: return not tab._title.text.ends_with("1 difference"))
+	_check("a link is refused with its target", tab._title.text == "user://linked.save is a link to edited.save. Open that file to edit it.",
+			tab._title.text)
+	_check("links stay", folder.is_link("linked.save") and folder.is_link("edited.save.new") and not folder.file_exists("missing.save"))
+	_check("a file is replaced", bytes_to_var(FileAccess.get_file_as_bytes(path)) == {"at": Vector2(5, 6)})
+	_check("and keeps its permissions", FileAccess.get_unix_permissions(path)
 			== FileAccess.UNIX_READ_OWNER | FileAccess.UNIX_WRITE_OWNER)
-	DirAccess.remove_absolute(link)
-	DirAccess.remove_absolute(path)
+	for name: String in ["edited.save.new", "linked.save", "edited.save"]:
+		folder.remove(name)
+
+
+## Edits a key so that it repeats another one, then compares.
+func _inspect_edit_refused() -> void:
+	var tab: Control = _panel.inspect
+	await _open("keys.save", FastVariantCodec.pack_batch([{[1]: 1, [2]: 2}]))
+	tab._on_byte_selected(tab.contents.nodes[5]["offset"])
+	tab.edit("1")
+	await _until(func() -> bool: return tab._title.text.contains(" cannot be compared: "))
+	_check("a refused edit is not offered", not tab._write.visible, tab._title.text)
+	await _compare_with("other.save", FastVariantCodec.pack_batch([{[1]: 1, [2]: 3}]))
+	_check("nor after the next comparison", tab._title.text.ends_with("1 difference") and not tab._write.visible, tab._title.text)
+	tab._on_compare_pressed()
+
+
+## Tests which texts the panel takes for which values.
+func _inspect_edit_texts() -> void:
+	var edit: RefCounted = load("res://addons/fast_variant_codec/panel/edit.gd").new()
+	for value: Variant in [
+		true, -5, 9223372036854775807, -9223372036854775807 - 1, 1.5, 1e300, INF, "a \"b\" \\n \n\v", &"a\t", ^"a/b:c", Vector2(1.5, -2),
+		Vector2i(3, -4), Rect2(1, 2, 3, 4), AABB(Vector3.ONE, Vector3.ONE), Plane(1, 2, 3, 4), Color.TOMATO,
+	]:
+		await _open("value.bin", var_to_bytes(value))
+		var text: String = edit.text_of(_panel.inspect.contents, 0)
+		_check("%s is the value it shows" % text, var_to_bytes(edit.value_of(text, typeof(value))) == var_to_bytes(value))
+	for refused: Array in [
+		[true, "true false"], [5, "0x10"], [5, "1+1"], [5, "9223372036854775808"], [5, ""], [1.5, "1,5"], [1.5, "1e400"],
+		["a", "\"a\" b"], [&"a", "&\"a"], [Vector2(), "Vector2(1, 2) 3"], [Vector2(), "Vector2(1)"], [Vector2i(), "Vector2i(1.5, 2)"],
+	]:
+		_check("%s is refused" % refused[1], edit.value_of(refused[1], typeof(refused[0])) == null)
+	await _open("value.bin", var_to_bytes("a"))
+	var contents: RefCounted = _panel.inspect.contents
+	var text := "Object(Node,\"name\":\"x\")"
+	_check("a text is no expression", bytes_to_var(edit.changed(contents, 0, text)) == text)
+	_check("a text that readers refuse is not written", edit.changed(contents, 0, "\ufeffa").is_empty())
+	# An int that no encoder writes.
+	await _open("value.bin", "020001000500000000000000".hex_decode())
+	contents = _panel.inspect.contents
+	_check("the same text changes no byte", edit.changed(contents, 0, "5") == contents.bytes)
 
 
 func _inspect_large() -> void:
@@ -455,6 +506,15 @@ func _inspect_comparison() -> void:
 	], str(found))
 	await _compare_with("same.bin", tab.contents.bytes)
 	_check("equal files have no difference", tab._title.text.ends_with("no difference"), tab._title.text)
+	# {"hp": 5} with a number that no encoder writes, and a record with bytes after its value.
+	var number := "1b00000001000000040000000200000068700000020001000500000000000000".hex_decode()
+	var trailing := PackedByteArray([16, 0, 0, 0]) + var_to_bytes(5) + var_to_bytes(7) + FastVariantCodec.pack_batch(["x"])
+	for odd: Array in [[number, "non-canonical encoding"], [trailing, "record 0: 8 trailing bytes"]]:
+		await _open("odd.bin", odd[0])
+		await _compare_with("other.bin", var_to_bytes({"hp": 6}) if odd[0] == number else FastVariantCodec.pack_batch([5, 7]))
+		_check("a file that no encoder writes is refused", tab._title.text.begins_with(
+				"The first file cannot be compared: " + odd[1]), tab._title.text)
+	await _open("records.bin", FastVariantCodec.pack_batch(records))
 	await _compare_with("other.bin", var_to_bytes(records))
 	_check("a value and records are not compared", tab._title.text.begins_with("One file holds records"), tab._title.text)
 

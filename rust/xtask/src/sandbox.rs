@@ -1,4 +1,4 @@
-//! A root folder of Debian's packages, in which programs run as on their own machine.
+//! A root folder of Debian's packages, in which programs run as on a Debian machine.
 //!
 //! Cross compilers, wine and emscripten contain absolute paths, so they cannot run from another folder.
 //! `bubblewrap` makes the sandbox the root of one command. Nothing is installed system-wide. Root is not

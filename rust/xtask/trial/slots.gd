@@ -63,14 +63,23 @@ static func run(tree: SceneTree) -> int:
 	_same("a bug", "The game cannot be saved. Please report this bug.", saves.save_game(3, RefCounted.new(), {}))
 	FileAccess.open(saves.path_of(1), FileAccess.WRITE).close()
 	_same("an empty file", "This save is damaged. An older one was loaded.", saves.load_game(1)["problem"])
+	DirAccess.remove_absolute(saves.path_of(1))
+	var missing := "The file cannot be read or written. Is it missing or in use, or is the disk full?"
+	_same("a missing file", [missing + " An older one was loaded.", missing],
+			[saves.load_game(1)["problem"], saves.list_saves()[1].get("problem")])
+	FastVariantCodec.save_batch(saves.path_of(3, 1), [{"version": 2}, null])
+	_same("a newer backup", "This save is from a newer version of the game.", saves.load_game(3)["problem"])
 	Engine.print_error_messages = prints
+	var typed: Dictionary[String, String] = {"title": "typed"}
+	_same("a typed summary", ["", "typed", [1, 2]], [saves.save_game(2, [1, 2], typed), saves.list_saves()[2]["title"],
+			saves.load_game(2)["state"]])
+	FastVariantCodec.save_batch(saves.path_of(2), [{"time": "noon"}, null])
+	example._show_saves()
 	saves.autosave(1, example.hero, {})
 	saves.delete(1)
 	await saves.autosaved
 	_same("deleted during an autosave", "This slot is empty.", saves.load_game(1)["problem"])
 	FastVariantCodec.save_batch(saves.path_of(2), [{"version": 2}, null])
-	FastVariantCodec.save_batch(saves.path_of(3, 1), [{"version": 2}, null])
-	_same("a newer backup", "This save is from a newer version of the game.", saves.load_game(3)["problem"])
 	_same("newer", "This save is from a newer version of the game.", saves.load_game(2)["problem"])
 	for slot in example.SLOTS:
 		example.delete(slot)

@@ -25,7 +25,7 @@ var _has_backup: Dictionary[int, bool] = {}
 ## Saves the state, and `summary` for the menu. Returns a message for the player; empty if it succeeded.
 func save_game(slot: int, state: Variant, summary: Dictionary, picture: Image = null) -> String:
 	_keep_backup(slot)
-	return _saved(slot, classes.try_save_batch(path_of(slot), _records(state, summary, picture)))
+	return _saved(slot, classes.try_save_batch(path_of(slot), [_first_record(summary, picture), state]))
 
 
 ## Saves in the background and emits `autosaved`. Returns false if the last autosave is still being written.
@@ -35,13 +35,13 @@ func autosave(slot: int, state: Variant, summary: Dictionary, picture: Image = n
 	_keep_backup(slot)
 	# The call encodes the state, so the game may change it at once. Only the writing happens in the
 	# background.
-	_job = classes.save_batch_async(path_of(slot), _records(state, summary, picture))
+	_job = classes.save_batch_async(path_of(slot), [_first_record(summary, picture), state])
 	_job.completed.connect(func(result: FastVariantResult) -> void: autosaved.emit(slot, _saved(slot, result)))
 	return true
 
 
 ## Loads a slot. Returns a Dictionary. "state" is null if nothing can be loaded. "problem" is a message for
-## the player if the save cannot be loaded, even if a backup was loaded instead; otherwise it is empty.
+## the player if the save is missing or damaged, even if a backup was loaded instead; otherwise it is empty.
 func load_game(slot: int) -> Dictionary:
 	_wait()
 	var problem := ""
@@ -58,8 +58,8 @@ func load_game(slot: int) -> Dictionary:
 
 
 ## The summaries of all saves, by slot, with "time" and, if there is one, "picture". Reads only the summary in
-## each file. If a summary is damaged, the result has the summary of a backup, with "problem". Only load_game
-## finds damage elsewhere.
+## each file. If a summary is missing or damaged, the result has the summary of a backup, with "problem". Only
+## load_game finds damage elsewhere.
 func list_saves() -> Dictionary[int, Dictionary]:
 	var saves: Dictionary[int, Dictionary] = {}
 	for file in DirAccess.get_files_at(folder) if DirAccess.dir_exists_absolute(folder) else PackedStringArray():
@@ -84,7 +84,7 @@ func path_of(slot: int, backup := 0) -> String:
 static func problem_of(result: FastVariantResult) -> String:
 	match result.error:
 		FastVariantCodec.FILE_ERROR:
-			return "The file cannot be read or written. Is the disk full, or the file in use?"
+			return "The file cannot be read or written. Is it missing or in use, or is the disk full?"
 		FastVariantCodec.OUT_OF_MEMORY:
 			return "There is not enough memory."
 		FastVariantCodec.OBJECT_REFUSED:
@@ -92,14 +92,13 @@ static func problem_of(result: FastVariantResult) -> String:
 	return "This save is damaged."
 
 
-## The records of a file: the summary for the menu, then the state.
-func _records(state: Variant, summary: Dictionary, picture: Image) -> Array:
-	var first := summary.duplicate()
-	first["version"] = VERSION
-	first["time"] = int(Time.get_unix_time_from_system())
+## The first record of a file, with the summary for the menu. The state is the second record.
+func _first_record(summary: Dictionary, picture: Image) -> Dictionary:
+	# Merged, because a typed summary would refuse other values.
+	var first := {"version": VERSION, "time": int(Time.get_unix_time_from_system())}.merged(summary)
 	if picture:
 		first["picture"] = picture.save_webp_to_buffer(true)
-	return [first, state]
+	return first
 
 
 ## Notes whether a save succeeded, and returns a message for the player.
@@ -151,12 +150,14 @@ func _size_of(path: String) -> int:
 	return file.get_length() if file else -1
 
 
-## The save of a slot and its backups, the newest first.
+## The save of a slot and its backups, the newest first. Includes a missing save if there are backups, so that
+## reading it reports the problem.
 func _files_of(slot: int) -> PackedStringArray:
 	var files := PackedStringArray()
-	for backup in 1 + BACKUPS:
-		if FileAccess.file_exists(path_of(slot, backup)):
+	for backup in range(BACKUPS, -1, -1):
+		if files or FileAccess.file_exists(path_of(slot, backup)):
 			files.append(path_of(slot, backup))
+	files.reverse()
 	return files
 
 
@@ -167,7 +168,8 @@ func _summary_of(slot: int) -> Dictionary:
 		if not first.is_ok() or not first.value is Dictionary:
 			problem = problem_of(first)
 			continue
-		var summary: Dictionary = first.value
+		# A copy, because a typed Dictionary would refuse other values.
+		var summary := {}.merged(first.value)
 		var picture := Image.new()
 		if summary.get("picture") is PackedByteArray and picture.load_webp_from_buffer(summary["picture"]) == OK:
 			summary["picture"] = picture

@@ -96,7 +96,7 @@ func _row(slot: int, summary: Dictionary) -> Control:
 	row.add_child(picture)
 	var title := Label.new()
 	title.text = "%s\n%s" % ["Autosave" if slot == AUTOSAVE_SLOT else "Slot %d" % slot, summary.get("title", "empty")]
-	if summary.has("time"):
+	if summary.get("time") is int:
 		var local: int = summary["time"] + Time.get_time_zone_from_system()["bias"] * 60
 		title.text += "\n" + Time.get_datetime_string_from_unix_time(local, true)
 	if summary.has("problem"):

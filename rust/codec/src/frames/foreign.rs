@@ -96,8 +96,8 @@ fn foreign_at_head<S: ReadAt + ?Sized>(source: &S, head: &mut Vec<u8>) -> Result
 /// The format of a file that certainly holds something other than records. `None` for records, even damaged ones.
 ///
 /// Reads up to four records of at most 1 MiB each. If the first length prefix may also be the header of a
-/// value, and the file has at most 64 MiB, it reads longer records as well, and all bytes if one of the
-/// records is damaged.
+/// value, and the file has at most 64 MiB, longer records are read as well. If one of these records is
+/// damaged, all bytes are read.
 ///
 /// # Errors
 /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory); errors of the file.
@@ -121,8 +121,8 @@ pub fn foreign<S: ReadAt + ?Sized>(source: &S, limits: &Limits) -> Result<Option
     read_block(source, 0, size as usize, &mut bytes)?;
     let whole = Outline::of(&bytes, 1);
     // An Array of 11 elements starts like a record that holds a Transform2D, and a String of 25 letters like
-    // one that holds a Callable. Numbers can consist of any bytes, so a whole record at the start makes
-    // damaged records likelier than one value.
+    // one that holds a Callable. Any bytes are valid numbers. Bytes that read as one value of numbers, but
+    // also start with a whole record, are therefore more likely damaged records.
     let has_numbers = whole
         .nodes()
         .first()
@@ -170,9 +170,10 @@ fn is_one_value(bytes: &[u8]) -> bool {
 /// The evidence that shows Godot 3's format: see [`evidence_of_godot3`].
 pub const SHOWS_GODOT3: u32 = 2;
 
-/// How much `bytes`, which are a value of Godot 3 and not of Godot 4, show that the file is Godot 3's. One
-/// changed bit may make a value of Godot 4 a pool array of Godot 3, so two of these are needed. A Dictionary
-/// or an Array that is not empty is enough, and so is a value that is alone in its file.
+/// The weight of `bytes` as evidence that the file is Godot 3's. `bytes` must be a value of Godot 3 and not
+/// of Godot 4. One changed bit may turn a value of Godot 4 into a pool array of Godot 3, so two pool arrays
+/// are needed. One Dictionary or Array that is not empty is enough, and so is a value that is alone in its
+/// file.
 pub fn evidence_of_godot3(bytes: &[u8], is_alone: bool) -> u32 {
     let mut cursor = Cursor::new(bytes, 0);
     let header = cursor.u32().map(|header| header as u8);

@@ -167,7 +167,7 @@ impl Marks {
         behind.checked_sub(1).and_then(|last| self.marks.get(last)).copied().unwrap_or_default()
     }
 
-    /// Notes that the record at `index` starts at `at`, or would start there.
+    /// Notes that the record at `index` starts at `at`, or would start there if it existed.
     fn passed(&mut self, index: u64, at: u64) {
         if index <= self.next.0 {
             return;

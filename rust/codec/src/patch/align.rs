@@ -49,7 +49,7 @@ pub(super) fn pieces(old: &Items<'_>, new: &Items<'_>) -> Result<Vec<Piece>> {
     Ok(pieces)
 }
 
-/// Returns the ranges where the lists differ. A common prefix and suffix are only compared.
+/// Returns the ranges where the lists differ. A common prefix and suffix are left out of the search.
 pub(super) fn changed_ranges(old: &Items<'_>, new: &Items<'_>) -> Result<Vec<Hunk>> {
     let (mut old_range, mut new_range) = (0..old.len(), 0..new.len());
     let is_same = |(a, b): &(&[u8], &[u8])| a == b;

@@ -79,8 +79,8 @@ impl Components<'_> {
     }
 }
 
-/// Calls `write` with the little-endian bytes of the values. It is not inlined: otherwise the stack frame of
-/// every nesting level would hold the buffer.
+/// Calls `write` with the little-endian bytes of the values. This function is not inlined: otherwise the
+/// stack frame of every nesting level would hold the buffer.
 #[inline(never)]
 fn with_le<T: Copy, R, const W: usize>(
     values: &[T],

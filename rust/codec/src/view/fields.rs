@@ -81,7 +81,7 @@ pub struct Fields<'k, D: Dialect = Godot4> {
     keys: Vec<Key<'k>>,
     /// Whether each key matches at most one entry of a Dictionary, and no two keys match the same entry.
     can_skim: bool,
-    /// Whether to remember all offsets in a row, so that the row is walked only once.
+    /// Whether to remember the offset of every key of a row, so that the row is walked only once.
     remembers: bool,
     /// The encoded keys of the previous row, each with the index of the wanted key that it matches. A key
     /// that is not cached is empty.
@@ -177,7 +177,7 @@ impl<'k, D: Dialect> Fields<'k, D> {
         }
         skimmer.skip_all()?;
         let key = rest.get(..skimmer.position() - at)?;
-        // If there is not enough memory to read a key, the slow path reports it.
+        // If there is not enough memory to read a key, the slow path reports the error.
         let mut column = None;
         for (index, wanted) in self.keys.iter().enumerate() {
             if wanted.is_at::<D>(row.bytes, at).ok()? {

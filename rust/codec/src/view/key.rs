@@ -39,11 +39,12 @@ static ANY: Limits = {
 pub enum Key<'k> {
     /// A String or StringName key of a Dictionary, or a property.
     Text(&'k str),
-    /// An int key of a Dictionary, or an index; negative ones count from the end.
+    /// An int key of a Dictionary, or an index; negative indexes count from the end.
     Int(i64),
     /// Any key of a Dictionary. Prefer the variants above for text and ints.
     Value(&'k Value),
-    /// A segment of a text path: a text key or, if there is none, the int or index that the text spells.
+    /// A segment of a text path. A Dictionary looks it up as text first, then as the int that the text
+    /// spells. In an Array, it is the index that the text spells; in an Object, it is the name of a property.
     Segment(&'k str),
 }
 
@@ -272,8 +273,8 @@ mod tests {
     use crate::value::{Array, Dictionary, OwnedElementType};
     use crate::view::{Fields, View};
 
-    /// The engine would read other keys: it converts elements of a typed Array, and keeps the last of equal
-    /// keys.
+    /// The engine would read other keys: it converts elements of a typed Array, and keeps the last value of a
+    /// repeated key.
     #[test]
     fn a_key_that_is_read_as_another_is_refused() {
         let typed = Array { element: OwnedElementType::Builtin(VariantType::Int), values: vec![1.5.into()] };

@@ -152,7 +152,8 @@ impl KnownOffsets {
         result
     }
 
-    /// Calls `check` for the typed Array that starts at `at`, unless it has succeeded before.
+    /// Calls `check` for the typed Array that starts at `at`, unless a check of this Array has succeeded
+    /// before.
     pub(super) fn check_once(&self, at: usize, check: impl FnOnce() -> Result<()>) -> Result<()> {
         let mut walked = self.walked.lock().unwrap_or_else(PoisonError::into_inner);
         if !walked.typed_arrays.contains(&at) {

@@ -127,7 +127,8 @@ impl<'a> Cursor<'a> {
         let Some(next) = self.bytes.get(self.at..).and_then(|rest| rest.get(..expected.len())) else {
             return false;
         };
-        // Most keys take 8 to 16 bytes: comparing two overlapping words is faster than a call of memcmp.
+        // Most keys take 8 to 16 bytes. For these, comparing two overlapping words is faster than a call of
+        // memcmp.
         let words = |bytes: &[u8]| Some((*bytes.first_chunk::<8>()?, *bytes.last_chunk::<8>()?));
         let is_next = match (words(next), words(expected)) {
             (Some(next), Some(expected_words)) if expected.len() <= 16 => next == expected_words,

@@ -37,8 +37,8 @@ impl<'a> Cursor<'a> {
 }
 
 impl Run<'_> {
-    /// Reads the next int or float: whether it is wide, and its payload. `None` if the number is not
-    /// accepted, and within the last 11 bytes, since each read takes 12.
+    /// Reads the next int or float: whether it is wide, and its payload. Returns `None` if the number is not
+    /// accepted. Also returns `None` within the last 11 bytes, since each read takes 12.
     #[inline(always)]
     fn next_number(&mut self, ty: VariantType, accept: impl Fn(bool, u64) -> bool) -> Option<(bool, u64)> {
         let chunk = self.bytes.get(self.at..)?.first_chunk::<12>()?;

@@ -49,8 +49,8 @@ impl<'s> Building<'s> {
     /// Makes the next value the next element of the open Array.
     ///
     /// # Panics
-    /// Panics if no Array is open, the Array has no more elements, or the last element has another type than
-    /// the Array.
+    /// Panics if no Array is open, the Array has no more elements, or the last element does not have the
+    /// declared type.
     #[inline(always)]
     pub fn next_element(&mut self) {
         let interface = self.interface;
@@ -128,7 +128,7 @@ impl<'s> Building<'s> {
     ///
     /// # Panics
     /// Panics if there are more values than elements, values of this type do not have `N` bytes, or the last
-    /// element has another type than the Array.
+    /// element does not have the declared type.
     #[inline(always)]
     pub fn put_run<const N: usize>(
         &mut self,
@@ -171,7 +171,7 @@ impl<'s> Building<'s> {
     /// Closes the open Array.
     ///
     /// # Panics
-    /// Panics if no Array is open, or the last element has another type than the Array.
+    /// Panics if no Array is open, or the last element does not have the declared type.
     #[inline(always)]
     pub fn close_array(&mut self) {
         self.keep_element();

@@ -63,7 +63,7 @@ impl<'s> Building<'s> {
     /// Makes the next value the key of the open Dictionary's next entry.
     ///
     /// # Panics
-    /// Panics if no Dictionary is open, or the last value has another type than the Dictionary's values.
+    /// Panics if no Dictionary is open, or the last value does not have the declared type.
     #[inline(always)]
     pub fn next_key(&mut self) {
         self.keep_value();
@@ -98,8 +98,8 @@ impl<'s> Building<'s> {
     /// Makes the next value the value of the last key. Drops key and value unless `kept`.
     ///
     /// # Panics
-    /// Panics if no key is open, the key has another type than the Dictionary's keys, or other threads may be
-    /// filling the key.
+    /// Panics if no key is open, the key does not have the declared type, or other threads may be filling the
+    /// key.
     #[inline(always)]
     pub fn next_value(&mut self, kept: bool) {
         let (layout, gaps) = (self.layout, self.gaps);
@@ -122,8 +122,8 @@ impl<'s> Building<'s> {
     /// Makes the next value the value of `key`, which replaces the last key.
     ///
     /// # Panics
-    /// Panics if no key is open, copied entries still lack values, or the key has another type than the
-    /// Dictionary's keys.
+    /// Panics if no key is open, copied entries still lack values, or the key does not have the declared
+    /// type.
     #[inline(always)]
     pub fn next_value_of(&mut self, key: &Variant) {
         let (interface, layout) = (self.interface, self.layout);
@@ -235,7 +235,7 @@ impl<'s> Building<'s> {
     /// Closes the open Dictionary.
     ///
     /// # Panics
-    /// Panics if no Dictionary is open, or the last value has another type than the Dictionary's values.
+    /// Panics if no Dictionary is open, or the last value does not have the declared type.
     #[inline(always)]
     pub fn close_dictionary(&mut self) {
         self.keep_value();

@@ -46,10 +46,10 @@ use crate::variant::source::Objects;
 ///     return classes.load_batch("user://heroes.dat").value[0]
 /// ```
 ///
-/// Encoding writes all variables of the script, exported or not, or only those that you list. An object that is
-/// referred to several times, or that refers to itself, is still one object after reading. Typed Arrays and
-/// Dictionaries stay typed. The data consists of plain Arrays and Dictionaries, which every reader of Variants can
-/// read; [code]docs/classes.md[/code] describes them.
+/// Encoding writes all variables of the script, including those that are not exported, unless you list the
+/// properties to write. An object that is referred to several times, or that refers to itself, is still one
+/// object after reading. Typed Arrays and Dictionaries stay typed. The data consists of plain Arrays and
+/// Dictionaries, which every reader of Variants can read; [code]docs/classes.md[/code] describes them.
 ///
 /// Reading creates only objects of registered classes and sets only their registered properties, after checking the
 /// type of each value. If anything is wrong, the result has the reason and the path, and all objects created so far are
@@ -61,7 +61,8 @@ use crate::variant::source::Objects;
 #[derive(GodotClass)]
 #[class(tool, init, base=RefCounted)]
 pub struct FastVariantClasses {
-    /// Replaced as a whole, so that a call keeps the registry that it started with.
+    /// The registered classes. Adding one replaces a registry that calls are using, so that each call keeps
+    /// the registry that it started with.
     registry: Mutex<Arc<Registry>>,
 }
 

@@ -168,11 +168,11 @@ impl FastVariantCodec {
     /// to the file at [param path], in the format of [method save_batch]. With [param full_objects], objects
     /// are written with class and properties. Creates the file if it does not exist.
     ///
-    /// The records are flushed to disk when the call returns. If the game is killed during the call, the last record
-    /// may be truncated; [method load_batch] then reports it and returns the records before it. If the file is
-    /// truncated or in another format, a value cannot be encoded, or the file cannot be written, the file stays
-    /// unchanged and one error is printed. Several processes may append to one file; they wait for each other as with
-    /// [method save_batch].
+    /// When the call returns, the records have been flushed to disk. If the game is killed during the call,
+    /// the last record may be truncated; [method load_batch] then reports it and returns the records before
+    /// it. The file stays unchanged and one error is printed if a value cannot be encoded, or if the file is
+    /// truncated, has another format or cannot be written. Several processes may append to one file; they
+    /// wait for each other as with [method save_batch].
     #[func]
     fn append_batch(path: GString, values: AnyArray, #[opt(default = false)] full_objects: bool) -> Code {
         guard("FastVariantCodec.append_batch", || {
@@ -222,7 +222,8 @@ impl FastVariantCodec {
     /// The call copies the Array and the packed arrays in it, but not the Arrays, Dictionaries and objects in
     /// it. The main thread may change those between frames: each value is encoded as it is when its turn
     /// comes. Other threads must not use them until the job is done. If items fail, the result has their
-    /// indexes and the reason for each. On any other thread, the call does all the work before it returns.
+    /// indexes and the reason for each. If you do not call this on the main thread, the call does all the
+    /// work before it returns.
     #[func]
     fn encode_batch_async(
         values: AnyArray,
@@ -292,10 +293,10 @@ impl FastVariantCodec {
     /// Encodes a value and returns the bytes or an error. Prints nothing. With [param full_objects], objects are
     /// written with class and properties, as [method encode] does.
     ///
-    /// Values that would decode to different values are errors here: objects, and containers typed with a
-    /// class, without [param full_objects]; Callables and Signals; lone surrogates, and text that starts with
-    /// a byte-order mark; Dictionary keys that [method decode] would merge; and values of another type than
-    /// their Dictionary declares.
+    /// Values that would decode to different values are errors here: without [param full_objects], objects
+    /// and containers typed with a class; Callables and Signals; lone surrogates, and text that starts with a
+    /// byte-order mark; Dictionary keys that [method decode] would merge; and values that do not have the
+    /// type that their Dictionary declares.
     #[func]
     fn try_encode(value: Variant, #[opt(default = false)] full_objects: bool) -> Gd<FastVariantResult> {
         guard("FastVariantCodec.try_encode", || {

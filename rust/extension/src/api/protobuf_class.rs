@@ -23,8 +23,8 @@ pub struct FastProtobufCodec {}
 
 #[godot_api]
 impl FastProtobufCodec {
-    /// Compiles the schema in the file at [param path]: a [code].proto[/code] file in proto2, proto3 or an
-    /// edition, or, with any other extension, a descriptor set from
+    /// Loads the schema from the file at [param path]. A [code].proto[/code] file is compiled; it is in
+    /// proto2, proto3 or an edition. A file with any other extension must be a descriptor set from
     /// [code]protoc --include_imports --descriptor_set_out[/code].
     ///
     /// Searches for imports in each of [param import_folders], in the folder of the file, and in
@@ -45,7 +45,7 @@ impl FastProtobufCodec {
         })
     }
 
-    /// Compiles the schema in the file at [param path] as [method load_schema] does with the same
+    /// Loads the schema from the file at [param path] as [method load_schema] does with the same
     /// [param import_folders], and returns it or an error. Prints nothing.
     #[func]
     fn try_load_schema(

@@ -49,8 +49,9 @@ pub struct FastVariantResult {
     /// invalid record.
     #[var(no_set)]
     bytes_read: i64,
-    /// The indexes of the failed items of a batch, or of the rows that lack a field of
-    /// [method FastVariantView.try_columns]. Indexes above 2147483647 appear as that number.
+    /// The indexes of the failed items of a batch. For [method FastVariantView.try_columns], the indexes of
+    /// the rows that lack a field or have it with another type. Indexes above 2147483647 appear as that
+    /// number.
     #[var(no_set)]
     failed: PackedInt32Array,
     /// The errors of all failed items, or only of the first.
@@ -85,8 +86,8 @@ const NO_OFFSET: i64 = -1;
 #[godot_api]
 impl FastVariantResult {
     /// Returns [code]true[/code] if the call succeeded.
-    // `this` keeps the object alive, here and in all methods: printing an error runs Loggers, scripts that
-    // may drop the last other reference.
+    // `this` keeps the object alive, here and in all methods: printing an error runs Loggers, which are
+    // scripts and may drop the last other reference.
     #[func(gd_self)]
     fn is_ok(this: Gd<Self>) -> bool {
         guard("FastVariantResult.is_ok", || this.bind().error == ErrorCode::Ok)

@@ -75,7 +75,7 @@ pub struct FastProtobufSchema {
     #[var(get, set)]
     defaults: PhantomVar<bool>,
     values: Mutex<Options>,
-    /// Empty after the editor has reloaded the library.
+    /// The schema; unset if a script made the object with `new()`, or the editor recreated it.
     schema: OnceLock<Schema>,
 }
 
@@ -130,8 +130,8 @@ impl FastProtobufSchema {
     /// Fields are written in the order of their numbers, as in the official implementation's deterministic output. If
     /// the Dictionary does not fit the message, prints one error with the path to the field and the expected type, and
     /// returns an empty array.
-    // `this` keeps the object alive, here and in all methods: printing an error runs Loggers, scripts that
-    // may drop the last other reference.
+    // `this` keeps the object alive, here and in all methods: printing an error runs Loggers, which are
+    // scripts and may drop the last other reference.
     #[func(gd_self)]
     fn encode(this: Gd<Self>, message_name: GString, message: AnyDictionary) -> PackedByteArray {
         guard("FastProtobufSchema.encode", || {

@@ -33,7 +33,8 @@ pub fn count(count: usize, one: &str, many: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{count} {many}") }
 }
 
-/// The type of a value, and the value if it is a number, or its size if it has one.
+/// The type of a value. For bools and numbers, also the value; for texts, containers and packed arrays, also
+/// the size.
 pub struct Value<'a>(pub &'a Variant);
 
 impl Display for Value<'_> {

@@ -107,12 +107,12 @@ impl FastVariantView {
     /// [method FileAccess.store_var]. It shows them as one Array. [param limits] and [param godot3] are as in
     /// [method open_records].
     ///
-    /// The file may be larger than memory: the view reads on demand, and holds at most one record, or 1 MiB, at a time.
-    /// If the first record is damaged, it reads up to 64 MiB to identify another format. The call waits for saves
-    /// started earlier by [method FastVariantCodec.save_batch_async]. Files in [code]res://[/code] are read as a whole,
-    /// because they may be packed, and later appends are not shown. The file stays open as long as the view lives: the
-    /// view shows appended records, but not a file that replaces it. If records are overwritten in place, the view may
-    /// mix old and new ones.
+    /// The file may be larger than memory: the view reads on demand, and holds at most 1 MiB or one longer
+    /// record at a time. If the first record is damaged, it reads up to 64 MiB to identify another format.
+    /// The call waits for saves started earlier by [method FastVariantCodec.save_batch_async]. Files in
+    /// [code]res://[/code] are read as a whole, because they may be packed, and later appends are not shown.
+    /// The file stays open as long as the view lives: the view shows appended records, but not a file that
+    /// replaces it. If records are overwritten in place, the view may mix old and new ones.
     ///
     /// If the file cannot be opened or has another format, the result is still a view, but each access fails with the
     /// same reason as [method FastVariantCodec.load_batch]; [method try_fetch] returns it.
@@ -130,8 +130,8 @@ impl FastVariantView {
     /// Decodes and returns the value at [param path], or [param default] if the path leads nowhere.
     ///
     /// If the value cannot be decoded, the result is [param default] and one error is printed; see [method try_fetch].
-    // `this` keeps the object alive, here and in all methods: printing an error runs Loggers, scripts that
-    // may drop the last other reference.
+    // `this` keeps the object alive, here and in all methods: printing an error runs Loggers, which are
+    // scripts and may drop the last other reference.
     #[func(gd_self)]
     fn fetch(
         this: Gd<Self>,

@@ -272,7 +272,7 @@ impl Unpacking {
             && *index < frames::TESTED
             && let Ok(Some(format)) = frames::foreign(engine::bytes(self.bytes.get()), &self.limits)
         {
-            // What was read before the error means nothing.
+            // Values that were read from another format are meaningless.
             let failed = Some((0, Error::new(format.into()).at(0)));
             let (values, created) = (OwnArray::new(), CreatedObjects::default());
             return Unpacked { values, created, end: 0, failed };

@@ -130,8 +130,8 @@ pub fn width() -> usize {
     if is_alone() { 1 } else { thread_count() }
 }
 
-/// Whether the calling thread works alone, regardless of settings: the platform has no threads, or the engine does not
-/// let several threads fill a container.
+/// Whether the calling thread works alone, however many threads are configured: this library may not start
+/// threads, or the engine does not let several threads fill a container.
 fn is_alone() -> bool {
     !starts_threads() || !can_share_out()
 }

@@ -69,7 +69,7 @@ struct Candidate {
     row: Option<u8>,
 }
 
-/// The position of a Dictionary in a row.
+/// A cursor into the row of keys that a Dictionary follows.
 #[derive(Clone, Copy)]
 pub struct RowCursor {
     /// The row that the Dictionary has followed so far.

@@ -22,8 +22,8 @@ thread_local! {
 
 impl Nested {
     const MOST: u32 = 64;
-    /// The stack in bytes that running calls may have used when another call begins. A call has used 4 MiB at
-    /// nesting level 1024 of its value.
+    /// The stack in bytes that running calls may have used when another call begins. That call may use 4 MiB
+    /// more, if its value has 1024 levels of nesting.
     const MOST_STACK: usize = 1 << 20;
 
     /// Begins a call, which ends when this is dropped.

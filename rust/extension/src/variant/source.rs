@@ -171,7 +171,8 @@ impl<'a, 's> Walker<'a, 's> {
         Walker { objects, strict, reader, splitter: None, deepest, refuses_nulls }
     }
 
-    /// This walker for a key at this level, without a splitter: another thread would not know that it is in a key.
+    /// This walker for a key at this level. If strict, it has no splitter, because another thread would not
+    /// know that it writes a part of a key.
     fn in_key(self, key: &Variant, depth: u32) -> Self {
         if !self.strict {
             return self;
@@ -507,8 +508,8 @@ impl<'a, 's> Walker<'a, 's> {
         self.reader.ty(key).is_some_and(|ty| ty >= VariantType::Dictionary)
     }
 
-    /// Refuses values of another type than their Dictionary declares. They come from non-canonical bytes,
-    /// which the engine decodes and strict readers refuse.
+    /// Refuses values that do not have the type that their Dictionary declares. They come from non-canonical
+    /// bytes, which the engine decodes and strict readers refuse.
     #[inline(never)]
     fn check_values(self, variant: &Variant) -> Result<()> {
         let (_, declared) = self.reader.dictionary_types(variant);

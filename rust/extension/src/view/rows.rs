@@ -72,7 +72,7 @@ pub struct Test {
     number: Option<Number>,
     /// For `in`: the type of the Array's elements, or of the Dictionary's keys.
     declared: Option<ContainerType>,
-    /// For `in` with an Object, whose `_get` runs.
+    /// The nested call, for `in` with an Object, whose `_get` runs.
     _running: Option<Nested>,
 }
 

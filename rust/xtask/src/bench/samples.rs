@@ -105,7 +105,7 @@ fn median(values: &[f64]) -> Option<f64> {
     quantile(values, 0.5)
 }
 
-/// Interpolates between two values; `None` without values.
+/// The quantile `part` of the values, interpolated between two of them; `None` if there are no values.
 fn quantile(values: &[f64], part: f64) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -71,7 +71,7 @@ impl<'a> Wine<'a> {
     }
 }
 
-/// Checks that a Windows program can load the library and find its entry symbol.
+/// Checks that a Windows program can load the library and call its entry symbol.
 pub fn start(toolchain: &Toolchain<'_>, library: &Path) -> Result<()> {
     let folder = toolchain.folder("host");
     fs::create_dir_all(&folder)?;

@@ -24,7 +24,7 @@ const SAVES: u64 = 100;
 /// Runs processes that append to, save, load and lock one file, and checks the file.
 ///
 /// # Errors
-/// Fails if a record is lost or read partially, or a failed call changes the file.
+/// Fails if a record is lost or read partially, or if a failed call changes the file.
 pub fn run(on: &Stage<'_>, work: &Work) -> Result<Done> {
     let project_folder = on.workspace.project();
     let project = suite::bundled(on.workspace, on.godot, &project_folder)?;

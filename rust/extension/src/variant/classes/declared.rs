@@ -37,7 +37,8 @@ pub enum ElementTypes {
     None,
     /// The types that the property has in the first object of the class.
     Declared(OnceLock<[ContainerType; 2]>),
-    /// The types that the property has in each object: its description does not say whether it has any.
+    /// Unknown types, read from each object: the engine's description does not say whether the property has
+    /// any.
     Hidden,
 }
 
@@ -382,7 +383,7 @@ pub fn global_class(name: &str) -> Option<String> {
     Some(text_of(&found.get("path")?.stringify()))
 }
 
-/// A script by its path or global name and the names of inner classes, such as `res://hero.gd.Bag`.
+/// A script by its path or global name, followed by the names of inner classes, such as `res://hero.gd.Bag`.
 fn script_named(class: &str) -> Option<Gd<Script>> {
     let mut loader = ResourceLoader::singleton();
     let (path, inner) = if class.starts_with("res://") {

@@ -107,7 +107,8 @@ impl Registry {
         let index = self.classes.len();
         self.by_script.insert(class.script_id, index);
         self.by_name.insert(class.name.clone(), index);
-        // Any thread may call; the engine counts the references to the script and the Callables atomically.
+        // Any thread may use the class; the engine counts the references to the script and the Callables
+        // atomically.
         #[expect(
             clippy::arc_with_non_send_sync,
             reason = "an `Rc` would count calls on several threads wrongly"

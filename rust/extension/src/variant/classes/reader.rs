@@ -43,8 +43,8 @@ pub struct ObjectReader {
     former: Vec<Variant>,
     /// Whether the next Dictionary is the user's, whatever its first key is.
     is_plain_next: bool,
-    /// The text that almost always comes next, and the match if it came. A match saves creating a Variant for
-    /// the text.
+    /// The text that almost always comes next. If it comes, `passed` has the match, and no Variant is created
+    /// for the text.
     expected: Expected,
     passed: Option<Passed>,
     memory: MemoryBudget,
@@ -100,7 +100,7 @@ struct TaggedFrame {
     len: usize,
     /// The number of entries so far.
     entries: usize,
-    /// Whether it is the value at [`tag::VALUES`] of another typed container. It must not be a typed
+    /// Whether it is the value at [`tag::VALUES`] of a typed container. Such a Dictionary must not be a typed
     /// container itself, because each level would copy all elements.
     is_nested: bool,
     kind: Kind,

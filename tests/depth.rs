@@ -1,4 +1,4 @@
-//! The depth limit: 1025 containers may nest if the innermost one is empty, and not one more.
+//! The depth limit: at most 1025 containers nest, and 1025 only if the innermost one is empty.
 
 use conformance::{measure, transcode, with_stack};
 use variant_codec::stream::Precision;

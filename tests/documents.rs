@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-/// A code span with a folder and one of these extensions is a file path.
+/// The file extensions by which a code span that contains a folder is recognised as a file path.
 const ENDINGS: [&str; 9] = [".rs", ".gd", ".md", ".toml", ".tsv", ".json", ".proto", ".py", ".yml"];
 /// Folders that are not part of the repository.
 const BUILT: [&str; 4] = ["target", "bin", ".git", ".godot"];

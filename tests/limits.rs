@@ -1,4 +1,4 @@
-//! Limits: the presets, the shares of a batch's parts, and the messages.
+//! Limits: the costs that they count, the totals that several values share, and the error messages.
 
 use variant_codec::limits::{Limit, Spent};
 use variant_codec::stream::{Decoder, Measure, Source, ValueBuilder};

@@ -7,7 +7,7 @@ use variant_codec::outline::{Node, Notes, Outline, SpanKind};
 use variant_codec::stream::{Decoder, ValueBuilder};
 use variant_codec::{Error, ErrorKind, Limits, Object, Strictness, Value, VariantType};
 
-/// More nodes than any vector has.
+/// The limit on nodes: more than any vector has.
 const ALL: usize = usize::MAX;
 
 /// The decoder's result for the same bytes.

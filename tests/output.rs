@@ -149,7 +149,7 @@ fn no_count_is_negative() {
     }
 }
 
-/// The output accepts as many bytes as there is memory for, and no more.
+/// Checks that the output accepts `size` bytes, which fill its memory, and no more.
 fn check_memory<O: Output>(mut output: O, size: usize) {
     assert!(output.is_empty());
     assert!(output.reserve(size).is_ok());

@@ -1,10 +1,10 @@
-//! Random messages of every kind of field.
+//! Random messages with every kind of field.
 
 use fastrand::Rng;
 use variant_codec::Value;
 use variant_protobuf::{Field, Message, Schema};
 
-/// Every kind of field, with tags of one, two and five bytes.
+/// A schema with every kind of field, and with tags of one, two and five bytes.
 pub const EVERYTHING: &str = r#"
     syntax = "proto3";
     package test;
@@ -87,14 +87,14 @@ fn random_value(rng: &mut Rng, message: &Message, ty: &str, size: u32) -> Value 
     }
 }
 
-/// Compiles the schemas of random messages and fuzzed bytes.
+/// Compiles a schema from `text`, for the tests with random messages and fuzzed bytes.
 pub fn schema(text: &str) -> Schema {
     let text = text.to_owned();
     let resolve = move |name: &str| (name == "test.proto").then(|| text.clone());
     Schema::compile("test.proto", resolve).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The features that only proto2 has.
+/// A schema with the features that only proto2 has.
 pub const OLD: &str = r#"
     syntax = "proto2";
     enum Team { RED = 1; BLUE = 2; BELOW = -1; }

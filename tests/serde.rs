@@ -538,7 +538,7 @@ struct Known {
     more: BTreeMap<String, Value>,
 }
 
-/// The format's maximum depth, at which forms would nest too deeply.
+/// Values come back even at the format's maximum depth. As forms, they would nest too deeply.
 #[test]
 fn the_deepest_values_come_back() {
     let typed = |value| {

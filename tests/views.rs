@@ -107,8 +107,8 @@ fn list_of(elements: &[&[u8]]) -> Vec<u8> {
     bytes
 }
 
-/// The engine takes the last of equal keys. Strict reading refuses a Dictionary with equal keys. A view of
-/// the Dictionary finds only its other keys.
+/// If keys are equal, the engine takes the last value. Strict reading refuses a Dictionary with equal keys. A
+/// view of the Dictionary finds only its other keys.
 #[test]
 fn a_repeated_key_is_refused_by_every_reader() {
     let twice = |key: Value| {

@@ -8,9 +8,9 @@ func _initialize() -> void:
 		printerr("FastVariantCodec is not loaded: open the project once, with `godot --headless --editor --quit-after 400`.")
 		quit(1)
 		return
-	# The script is not preloaded, because it does not compile without the class.
 	var report: Dictionary = ClassDB.class_call_static(&"FastVariantCodec", &"get_engine_report")
 	print("FastVariantCodec {addon_version}, Godot {engine_version}, {platform}, access path: {access_path}".format(report))
+	# Not preloaded, because self_check.gd does not compile without the class.
 	var check: RefCounted = load("res://addons/fast_variant_codec/self_check.gd").new()
 	check.run()
 	print("%d passed, %d failed" % [check.passed(), check.failed()])

@@ -27,7 +27,8 @@ func _export_file(path: String, _type: String, _features: PackedStringArray) -> 
 		skip()
 
 
-## Walks the engine's list of folders. It omits ignored folders, such as other projects.
+## Adds the .proto files of a folder and of its subfolders. The engine's list omits ignored folders, such as
+## other projects.
 func _add_from(folder: EditorFileSystemDirectory) -> void:
 	for file in DirAccess.get_files_at(folder.get_path()):
 		if file.get_extension().to_lower() == "proto":

@@ -235,7 +235,7 @@ class Batch:
 ## Many values in one buffer, compared with the loop of `Batch`.
 class Pack:
 	extends Batch
-	## The records in the format of `FileAccess.store_var`.
+	## Joins the buffers in `bytes`, as records in the format of `FileAccess.store_var`.
 	func _init(of: Variant) -> void:
 		super(of)
 		bytes.clear()

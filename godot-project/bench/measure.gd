@@ -13,7 +13,7 @@ class Samples:
 	var times: Array[float] = []
 	var free_times: Array[float] = []
 
-	## `kept` receives one result per call. The results live until the clock has been read.
+	## Times `action`, which fills `kept` with one result per call. Then times freeing the results.
 	func add(action: Callable, kept: Array) -> void:
 		var started := Time.get_ticks_usec()
 		action.call(kept)

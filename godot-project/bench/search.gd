@@ -113,8 +113,8 @@ func _search(entry: String, seconds: float, most_bytes: int, unit: String, measu
 		print("%-18s %6d tried, at most %.2f %s: %s" % [entry, tried, worst[0], unit, JSON.stringify(worst[1])])
 
 
-## Spends `seconds` seconds on finding slow comparisons. A pair is two lists; a list consists of the elements
-## of Arrays made by trees.
+## Spends `seconds` seconds on finding slow comparisons. A pair is two lists. A list holds the elements of the
+## Arrays that its trees produce.
 func _search_pairs(entry: String, seconds: float) -> void:
 	var until := Time.get_ticks_msec() + seconds * 1000.0
 	_generators = Generators.new(_random.randi(), _entries.limits.max_bytes / 2)

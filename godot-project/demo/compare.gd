@@ -69,7 +69,7 @@ func _initialize() -> void:
 	quit(0 if all_identical and read_all else 1)
 
 
-## The entries of each bundled document as one batch.
+## Measures the entries of each bundled document as one batch. Returns whether all documents could be read.
 func _measure_own_documents() -> bool:
 	var read_all := true
 	for file in DirAccess.get_files_at(OWN_DATA):
@@ -83,7 +83,7 @@ func _measure_own_documents() -> bool:
 	return read_all
 
 
-## All documents of the user's folder as one batch.
+## Measures all documents of the user's folder as one batch. Returns whether all documents could be read.
 func _measure_user_documents(folder: String) -> bool:
 	var documents: Array = []
 	for file in DirAccess.get_files_at(folder):

@@ -142,7 +142,7 @@ static func find_ill(state: Dictionary) -> PackedInt64Array:
 	return ill
 
 
-## Finds the same creatures without decoding the snapshot.
+## The indices that `find_ill` returns, found without decoding the snapshot.
 static func find_ill_in_bytes(snapshot: PackedByteArray) -> PackedInt64Array:
 	return FastVariantView.open(snapshot).rows("creatures", "hp", "<", ILL)
 

@@ -1,5 +1,5 @@
-## A live graph of frame times: one column for each sixtieth of a second, as high as its longest frame. Frames with a
-## snapshot are wider and coloured, and set the scale.
+## A live graph of frame times: one column for each sixtieth of a second, as high as its longest frame. The
+## columns of frames with a snapshot are wider and coloured, and set the scale.
 extends Control
 
 ## The snapshot work of a frame, in addition to updating the world.

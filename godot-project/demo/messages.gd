@@ -1,4 +1,5 @@
-## The demo's world as a message: godot --headless --path godot-project --script res://demo/messages.gd
+## Prints the size of the demo's world as a Variant and as a message:
+## godot --headless --path godot-project --script res://demo/messages.gd
 extends SceneTree
 
 const SCHEMA := "res://demo/snapshot.proto"
@@ -31,7 +32,7 @@ static func sizes_of(state: Dictionary) -> Dictionary[String, int]:
 	return sizes
 
 
-## Messages have no vectors: a Vector2 becomes a nested message.
+## Converts a world to a message. Messages have no vectors, so a Vector2 becomes a nested message.
 static func to_message(state: Dictionary) -> Dictionary:
 	var creatures: Array[Dictionary] = []
 	for creature: Dictionary in state["creatures"]:

@@ -9,7 +9,7 @@ const COLORS: Array[Color] = [Color("ffb454"), Color("8fd3ff"), Color("c3a6ff"),
 const ILL := Color("e8404f")
 const THINGS: Array[StringName] = [&"apple", &"rope", &"map", &"lantern", &"key", &"coin"]
 
-## Each frame updates the health of one creature in this many.
+## The number of frames in which the health of every creature is updated once.
 const TURNS := 8
 
 ## The number of floats for each instance in the engine's buffer: eight for the transform, four for the

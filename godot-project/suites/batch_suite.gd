@@ -1,4 +1,4 @@
-## Batches: order, sizes, argument types, failing items, and the replacement of a var_to_bytes loop.
+## Batches: order, sizes, argument types, failing items, and one call in place of a loop over var_to_bytes.
 extends "res://suites/suite.gd"
 
 

@@ -95,7 +95,7 @@ static func _object_differs(path: String, expected: Variant, actual: Variant, pe
 	return ""
 
 
-## Compares two leaves at once, which is fast, and appends all other pairs to `pending`.
+## Compares a pair of leaves immediately, which is fast, and appends every other pair to `pending`.
 static func _inside_differs(
 		path: String, index: int, expected: Variant, actual: Variant, pending: Array[Array]) -> String:
 	var type := typeof(expected)

@@ -1,7 +1,7 @@
 ## Typed containers with elements of every other type: the engine's implicit conversions and refusals.
 ##
 ## Tries moderately sized edge values as elements, keys and values of every declared type. The codec converts or drops
-## elements and keys as the engine does, and refuses values of another type.
+## elements and keys as the engine does, and refuses values of another type in Dictionaries.
 extends "res://suites/suite.gd"
 
 const MAX_SOURCE_BYTES := 256
@@ -200,8 +200,8 @@ func _check_value(declared: Declared, source: PackedByteArray, allow_objects: bo
 			+ Wire.header(TYPE_NIL) + source, allow_objects))
 
 
-## Some edge values of each type as bytes; with objects, only values whose bytes then differ. The engine leaks
-## dropped objects that are not reference-counted, so values with these are omitted.
+## Some edge values of each type as bytes; with objects, only values whose bytes differ from those without.
+## The engine leaks dropped objects that are not reference-counted, so values with these are omitted.
 func _sources(with_objects: bool) -> Array[PackedByteArray]:
 	var sources: Array[PackedByteArray] = []
 	var counts: Dictionary[int, int] = {}

@@ -7,7 +7,8 @@ const Wire := preload("res://suites/wire.gd")
 const EQUAL_PAIRS: PackedStringArray = ["ab", "bA"]
 
 
-## The number of nested keys. The limits for the network allow one more level, for a value below them.
+## The number of nested keys. The limits for the network allow one more level, for a value inside the
+## innermost key.
 const KEY_LEVELS := 31
 
 
@@ -183,7 +184,7 @@ static func _dictionary_of(header: PackedByteArray, keys: Array[PackedByteArray]
 	return bytes
 
 
-## Arrays of many numbers that differ only in the last one and have the same hash.
+## Arrays with the same hash, which differ only in the last of their 1,001 numbers.
 static func colliding_arrays(count: int) -> Array:
 	return colliding_ints(count).map(func(last: int) -> Array: return range(1000) + [last])
 

@@ -10,8 +10,8 @@ const WRITERS: Array[String] = ["save_batch", "append_batch"]
 
 ## The time limit of a call.
 const LONGEST_CALL_MS := 30000
-## The shell commands that make files and folders of different kinds. A key is the kind, and the path in the
-## folder in which the command runs.
+## The shell commands that make files and folders of different kinds. A key has the kind and, after ": ", the
+## path in the folder in which the command runs.
 const PLACES: Dictionary[String, String] = {
 	"new file: x": ":",
 	"file: x": "printf '' > x; chmod 640 x",
@@ -502,7 +502,8 @@ func _store_by_engine(path: String, stored: Array) -> void:
 		file.store_var(value)
 
 
-## The engine quotes arguments, but does not escape double quotes in them.
+## Runs a shell command, in which `{folder}` stands for `folder`. The engine quotes the command, but does not
+## escape double quotes in it.
 func _shell(command: String, folder: String, output: Array = []) -> int:
 	return OS.execute("sh", ["-c", command.format({"folder": folder})], output)
 

@@ -3,7 +3,7 @@ extends "res://suites/random_values.gd"
 
 const Godot3 := preload("res://suites/godot3.gd")
 
-## Types of keys that are equal in Godot 4 if they are equal in Godot 3.
+## Types whose keys are equal in Godot 4 if they are equal in Godot 3.
 const KEYS: Array[int] = [
 	TYPE_BOOL, TYPE_INT, TYPE_FLOAT, TYPE_STRING, TYPE_STRING, TYPE_VECTOR2, TYPE_COLOR, TYPE_NODE_PATH, TYPE_ARRAY,
 ]

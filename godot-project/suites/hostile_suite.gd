@@ -6,7 +6,7 @@ const Mutations := preload("res://suites/mutations.gd")
 const Refusals := preload("res://suites/refusals.gd")
 const Samples := preload("res://suites/samples.gd")
 
-## Samples up to this size are truncated at every byte, larger ones at this many offsets.
+## Samples of up to this many bytes are truncated at every byte, larger samples at this many offsets.
 const CUTS := 150
 
 ## The number of leading bytes whose bits are all flipped, and the number of other flips, at random offsets.

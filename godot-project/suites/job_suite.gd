@@ -1,4 +1,5 @@
-## Jobs: the same results as blocking calls, signals, cancelling, frames in between, and dropped references.
+## Jobs: results that equal those of blocking calls; signals; cancelling; work between frames; dropped
+## references.
 extends "res://suites/suite.gd"
 
 const Waiter := preload("res://suites/fixtures/waiting_getter.gd")
@@ -136,7 +137,7 @@ func test_awaiting_without_holding() -> bool:
 	return true
 
 
-## The second of two jobs may be done before the script awaits it.
+## A job may be done before the script awaits it. The script then gets the same result.
 func test_awaiting_what_is_done() -> bool:
 	checks.subject(checks.MIXED, "await afterwards")
 	var job := FastVariantCodec.decode_batch_async([var_to_bytes(1)])

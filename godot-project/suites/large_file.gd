@@ -7,7 +7,8 @@ const Extension := preload("res://suites/extension.gd")
 const Memory := preload("res://bench/memory.gd")
 const FILE := "user://large_file"
 const MOST_MEMORY := 200_000_000
-## The number of groups of records. A group is one record with a blob of zeros, and small records.
+## The number of groups of records. A group is one record with a blob of zeros, and SMALL records without a
+## blob.
 const GROUPS := 513
 const SMALL := 150
 const BLOB := 1 << 23

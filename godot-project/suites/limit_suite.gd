@@ -111,7 +111,7 @@ func test_values_out_of_range() -> bool:
 			limits.set(property, number)
 		for bytes in [var_to_bytes({1: [2]}), Oracle.engine_encode(Values.nested_arrays(1000))]:
 			checks.same_value("%d" % number, "", FastVariantCodec.try_decode(bytes, limits).message)
-	# The processor converts floats outside of int's range: to the lowest int on x86, to the nearest on ARM.
+	# Floats outside of int's range become the lowest int on x86, and the nearest int on ARM.
 	for number: Variant in [-2, -9223372036854775808, NAN, 1e300, -INF]:
 		for property in LIMITS:
 			var limits := FastVariantLimits.new()
@@ -293,7 +293,7 @@ func test_other_writers() -> bool:
 	return true
 
 
-## Inputs that searches found are now refused, or take no more memory than they are charged.
+## Inputs that `bench/search.gd` found are now refused, or take no more memory than they are charged.
 func test_what_searches_found() -> bool:
 	var entries := Entries.new()
 	for row: Array in Entries.found():
@@ -437,7 +437,7 @@ func _check_charge(entries: Entries, entry: String, bytes: PackedByteArray) -> v
 				entries.ask(entry, bytes, less).error)
 
 
-## A limit below the engine's allocation refuses the value.
+## Checks that the value is refused if `max_memory` is more than `slack` bytes below the engine's allocation.
 func _check_memory(bytes: PackedByteArray, slack: int) -> void:
 	var value: Variant
 	var before := OS.get_static_memory_usage()

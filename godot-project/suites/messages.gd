@@ -224,7 +224,8 @@ func _files() -> void:
 	DirAccess.remove_absolute(path)
 
 
-## Each of these ends the calling function with the engine's own message.
+## Calls with arguments of wrong types. A wrong type in a typed call ends the calling function with the
+## engine's own message.
 func _wrong_arguments() -> void:
 	var text: Variant = "text"
 	_expect_script(1, "decode of a text", func() -> void: FastVariantCodec.decode(text))

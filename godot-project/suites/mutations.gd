@@ -35,8 +35,8 @@ func mutated(bytes: PackedByteArray, other: PackedByteArray) -> PackedByteArray:
 	return changed
 
 
-## A container that holds `bytes`. The bytes after them are read correctly only if the reader stops exactly at
-## their end.
+## A container that holds `bytes`. The reader reads what follows correctly only if it stops exactly at the end
+## of `bytes`.
 func nested(bytes: PackedByteArray, other: PackedByteArray) -> PackedByteArray:
 	var array := Wire.header(TYPE_ARRAY)
 	var dictionary := Wire.header(TYPE_DICTIONARY) + Wire.word(1)

@@ -173,7 +173,7 @@ func test_accessors_that_meddle() -> bool:
 	return true
 
 
-## The engine's own functions overflow the stack here.
+## The innermost of endlessly nested calls fails. The engine's own functions would overflow the stack.
 func test_accessors_that_call_without_end() -> bool:
 	var limits := FastVariantLimits.unlimited()
 	limits.allow_objects = true
@@ -405,7 +405,7 @@ static func _wrapped(bytes: PackedByteArray) -> PackedByteArray:
 	return Wire.header(TYPE_ARRAY) + Wire.word(2) + Wire.header(TYPE_NIL) + bytes
 
 
-## The argument is a property of this suite, which accessors replace while the codec works on it.
+## The argument of a call, which accessors replace while the codec works on it.
 var _argument: Variant
 
 

@@ -1,10 +1,11 @@
-## The command-line options of these programs: names and values, as in "--seed 7 --folder /tmp/records".
+## The command-line options of scripts in suites/ and bench/: names and values, as in
+## "--seed 7 --folder /tmp/records".
 extends RefCounted
 
 
-## Replaces the defaults in `options` with the command line's values, which keep their types: numbers, texts, or bools
-## (no value). "random" stands for any integer. Returns whether all options are known and complete; otherwise prints the
-## first error.
+## Replaces the defaults in `options` with the command line's values of the same types: numbers, texts, or
+## bools, whose options have no value. "random" stands for any integer. Returns whether all options are known
+## and complete; otherwise prints the first error.
 static func read(options: Dictionary, script: Script) -> bool:
 	var arguments := OS.get_cmdline_user_args()
 	var at := 0

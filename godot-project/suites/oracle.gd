@@ -33,7 +33,8 @@ static func engine_decode(bytes: PackedByteArray, allow_objects := false) -> Var
 	return value
 
 
-## Distinguishes an accepted null from a rejection. Not for objects, which the engine would leak.
+## Returns whether the engine accepts the bytes, also if they encode null. Not for bytes with objects, which
+## the engine would leak.
 static func engine_accepts(bytes: PackedByteArray) -> bool:
 	Engine.print_error_messages = false
 	var accepted := bytes.has_encoded_var(0)

@@ -57,7 +57,7 @@ func test_pieces() -> bool:
 	return true
 
 
-## tests/outline.rs tests the rules of omission.
+## The limit on the number of nodes. tests/outline.rs tests which nodes are omitted.
 func test_numbers_of_nodes() -> bool:
 	checks.subject(TYPE_ARRAY, "20000 ints")
 	var bytes := var_to_bytes(Values.filled(20000, 7))

@@ -12,7 +12,7 @@ const UNWANTED := 1500
 ## The number of frames after which an unwanted job must be gone.
 const FRAMES := 1000
 
-## Another process may run the same suite.
+## A folder for this process, because another one may run the same suite.
 var _folder := "user://ownership_suite_%d" % OS.get_process_id()
 var _path := _folder + "/records.dat"
 

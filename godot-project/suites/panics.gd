@@ -1,4 +1,4 @@
-## Injects a panic into each method of each class in ClassDB, and at each inner point that catches panics.
+## Injects a panic into each method of each class in CLASSES, and at each inner point that catches panics.
 ## `cargo xtask test` runs this script and sets FAST_VARIANT_CODEC_PANIC.
 ##
 ## A panic is an error like others: results and jobs contain it. Methods that return neither print one line,
@@ -330,7 +330,7 @@ func _held(place: String, method: String, codec_call: Callable) -> void:
 	_truth("works again", not _is_fault(codec_call.call()))
 
 
-## Values under construction are freed.
+## Checks that values under construction are freed after a panic.
 func _check_leaks() -> void:
 	var bytes := var_to_bytes(range(LARGE).map(func(index: int) -> Dictionary: return {index: [index, "text"]}))
 	var buffers: Array = []

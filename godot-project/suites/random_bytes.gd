@@ -35,7 +35,7 @@ func _init(generator: RandomNumberGenerator) -> void:
 	_generator = generator
 
 
-## The bytes of a value of any type, with more containers than other types.
+## The bytes of a value of any type. Containers are more frequent than other types.
 func outermost() -> PackedByteArray:
 	_with_objects = false
 	match _generator.randi() % 8:

@@ -77,7 +77,7 @@ static func _count(refusal: String) -> void:
 	met[refusal] = met.get(refusal, 0) + 1
 
 
-## Decodes the entries of the dictionary at `at` one by one.
+## Returns whether the dictionary at `at` has an entry that the codec refuses. Decodes the entries one by one.
 static func _has_wrong_entry(bytes: PackedByteArray, at: int, allow_objects: bool) -> bool:
 	var position := at + 4
 	for kind in [bytes[at + 2] & 0x03, bytes[at + 2] >> 2 & 0x03]:

@@ -1,5 +1,5 @@
-## Dictionaries with repeating keys, which the codec copies whole, among Dictionaries with the same first
-## keys.
+## Rows: Dictionaries with the same keys. The codec copies the keys of a known row as a whole. Among the rows
+## are Dictionaries that differ in some keys.
 extends "res://suites/suite.gd"
 
 const KEYS: Array = ["id", "name", "position_x", "position_y", "hp", "größe"]

@@ -43,7 +43,7 @@ func _decode(checks: Checks, size: int) -> void:
 	checks.same_value("about %d bytes" % size, strings, FastVariantCodec.decode(var_to_bytes(strings)))
 
 
-## A thread sets its name some time after its start.
+## Waits until the extension's threads have their names. A thread sets its name some time after it starts.
 func _wait_for_names() -> void:
 	for attempt in 500:
 		if _own_threads() >= OWN_THREADS - 1:

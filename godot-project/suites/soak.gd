@@ -1,4 +1,4 @@
-## The programs of `cargo xtask soak`: each activity runs random cases, and compares the codec with the engine.
+## Runs an activity of `cargo xtask soak`: random cases that compare the codec with the engine.
 ##
 ## godot --headless --path godot-project --script res://suites/soak.gd -- --activity NAME [options]
 ## --seed S      seed of the run (default 0)
@@ -92,7 +92,7 @@ func _run_cases() -> void:
 	if wanted < 0 and milliseconds < 0:
 		wanted = 1 if _options["case"] >= 0 else _activity.cases
 	_activity.case = maxi(_options["case"], 0)
-	# Made before the first count, because the samples are counted, too.
+	# The samples are created before the first count, because they are counted, too.
 	for index in SAMPLES if _activity.watches_memory else 0:
 		_samples.append(Sample.new())
 	var taken := 0

@@ -57,7 +57,8 @@ class DeepWork:
 		succeeded["describe"] = not FastVariantCodec.describe(bytes).is_empty()
 
 
-## In Chromium, a thread has about half a megabyte of stack, and a stack overflow crashes the page.
+## A thread encodes and decodes the deepest values. In Chromium, a thread has about half a megabyte of stack,
+## and a stack overflow crashes the page.
 func test_deepest_values_on_a_thread() -> bool:
 	var deepest: Dictionary[String, Variant] = {
 		"Arrays": Values.nested_arrays(1024), "Dictionaries": Values.nested_dictionaries(1024),

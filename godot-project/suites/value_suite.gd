@@ -84,7 +84,7 @@ func _check_decoding(bytes: PackedByteArray, full_objects: bool) -> void:
 	Oracle.release(decoded)
 
 
-## try_decode accepts the engine's bytes, except if they are not canonical.
+## try_decode accepts the engine's bytes, except for text that is read back changed.
 func _check_strict_decoding(bytes: PackedByteArray, expected: Variant) -> void:
 	var outcome := FastVariantCodec.try_decode(bytes)
 	if _comes_back_changed(bytes):
@@ -118,8 +118,8 @@ func _check_batch(full_objects: bool) -> void:
 	Oracle.release(decoded)
 
 
-## Text that the engine cannot read back (lone surrogates), or reads back changed (a leading U+FEFF). The strict methods
-## refuse it in both directions.
+## Returns whether there is text that the engine cannot read back (lone surrogates), or reads back changed (a
+## leading U+FEFF). The strict methods refuse such text in both directions.
 static func _comes_back_changed(bytes: PackedByteArray) -> bool:
 	return _holds_lone_surrogates(bytes) or _holds_byte_order_mark(bytes)
 

@@ -5,7 +5,7 @@ extends "res://suites/suite.gd"
 const RandomValues := preload("res://suites/random_values.gd")
 
 const PATH := "user://view_suite.dat"
-## The maximum depth that is searched.
+## The maximum length of a path below which values are compared.
 const DEEPEST := 30
 ## The number of rows of each random table.
 const ROWS := 40

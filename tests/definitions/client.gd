@@ -1,4 +1,6 @@
-## Sends values over UDP and TCP to server.gd and compares the answers: godot --headless --script client.gd
+## Sends values over UDP and TCP to server.gd, and compares the answers with the values.
+##
+## Usage: godot --headless --script client.gd
 extends SceneTree
 
 const PORT := 47000 # UDP and TCP

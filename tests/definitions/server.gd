@@ -1,5 +1,6 @@
-## Receives values over UDP and TCP, sends each one back, and ends with the TCP connection:
-## godot --headless --script server.gd
+## Receives values over UDP and TCP, and sends each one back. Exits when the TCP connection closes.
+##
+## Usage: godot --headless --script server.gd
 extends SceneTree
 
 const PORT := 47000 # UDP and TCP

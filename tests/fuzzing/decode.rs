@@ -1,4 +1,4 @@
-//! Reads as the engine does.
+//! Reads values as the engine does.
 
 use variant_codec::stream::{Decoder, Source, ValueBuilder};
 use variant_codec::{Limits, Strictness};

@@ -79,7 +79,7 @@ fn check_written(data: &[u8], value: &Value, strictness: Strictness, lossy: bool
     let in_4 = value.encode().expect("what was read can be written");
     let again = read(&written, Strictness::Strict, &one_value(), false).expect("what was written");
     assert_eq!(again.encode().as_ref(), Ok(&in_4));
-    // Strict reading refuses repeated keys.
+    // Reads leniently, because strict reading refuses repeated keys.
     let by_way_of_4 = Value::decode_as(&in_4, Strictness::Lenient, &one_value()).expect("what was written");
     assert_eq!(by_way_of_4.encode_godot3(Loss::Refused).as_ref(), Ok(&written));
 }
@@ -104,7 +104,8 @@ fn check_downgrade(data: &[u8], value: &Value) {
         assert_eq!(downgrade.into_output(), written);
         match read(&written, Strictness::Strict, &one_value(), false) {
             Ok(again) => assert_eq!(again.encode_godot3(Loss::Accepted).as_ref(), Ok(&written)),
-            // The engine's invalid text is written unchanged.
+            // The value may contain text that strict reading refuses, such as text that starts with a
+            // byte-order mark. Lossy writing keeps such text.
             Err(error) => assert!(lossy, "{error}"),
         }
     }

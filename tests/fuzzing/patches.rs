@@ -29,7 +29,7 @@ fn check_applied(old: &[u8], change: &[u8]) {
     }
 }
 
-/// The patch between two records, if both are values.
+/// Checks the patch between two records, and returns it if both records are values.
 fn check_pair(old: &[u8], new: &[u8]) -> Option<Vec<u8>> {
     let limits = one_value();
     if Value::decode(old, &limits).is_err() || Value::decode(new, &limits).is_err() {

@@ -24,7 +24,7 @@ pub fn check(data: &[u8]) {
 }
 
 fn check_message(message: &Message, wire: Wire, data: &[u8]) {
-    // A message of two bytes may contain dozens of values.
+    // Limits the elements, because two bytes can be a nested message with dozens of default values.
     let limits = Limits { max_elements: 50_000, ..Limits::unlimited() };
     let lenient = DecodeOptions { wire, strictness: Strictness::Lenient, limits, ..DecodeOptions::default() };
     let strict = DecodeOptions { strictness: Strictness::Strict, ..lenient.clone() };

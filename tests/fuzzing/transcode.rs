@@ -1,4 +1,4 @@
-//! Reads and rewrites.
+//! Reads and rewrites values.
 
 use variant_codec::stream::{Buffer, Encoder, Precision, Source};
 use variant_codec::{EncodeOptions, PackedReals, Reals, Strictness, Value, format};

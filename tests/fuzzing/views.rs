@@ -35,7 +35,8 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// Compares without remembered offsets, while offsets are recorded, and with recorded offsets.
+/// Compares the view with the value: without remembered offsets, while offsets are recorded, and with
+/// recorded offsets.
 pub fn compare_all<D: Dialect>(data: &[u8], view: &View<'_, D>, value: &Value) {
     let known = KnownOffsets::default();
     compare(view, value);
@@ -180,7 +181,7 @@ fn check_agrees(view: &View<'_>, value: &Value, level: u32) {
     }
 }
 
-/// Visits everything reachable, within the limits.
+/// Visits everything reachable, within [`LEVELS`] and [`ELEMENTS`].
 fn touch<D: Dialect>(data: &[u8], view: &View<'_, D>, level: u32) {
     let errors = [view.range().err(), view.value().err(), view.get("a").err(), view.get(-1).err()];
     errors.iter().flatten().for_each(|error| check_error(error, 0, data.len()));

@@ -25,7 +25,7 @@ const VECTORS := {
 	TYPE_BASIS: 9, TYPE_TRANSFORM: 12, TYPE_COLOR: 4,
 }
 
-# Pools of 32-bit words and the words of an element.
+# Pools of 32-bit words, and the number of words in an element of each.
 const POOLS := {
 	TYPE_INT_ARRAY: 1, TYPE_REAL_ARRAY: 1, TYPE_VECTOR2_ARRAY: 2, TYPE_VECTOR3_ARRAY: 3, TYPE_COLOR_ARRAY: 4,
 }

@@ -1,5 +1,6 @@
-# Prints test vectors of the engine, each a tab-separated row after "@@ row", and "@@ end":
-# godot3-server --path tests/godot3 -s res://vectors.gd
+# Prints test vectors of the engine: godot3-server --path tests/godot3 -s res://vectors.gd
+#
+# Each vector is a tab-separated row after "@@ row". The last line is "@@ end".
 #
 # The rows are the small edge values (some also truncated, extended or with other header bits), full objects
 # and hand-made inputs. On refusal, the engine ends the calling function with a script error.
@@ -40,7 +41,7 @@ func _init() -> void:
 	values.release()
 	for object in _objects():
 		_print_row("objects", var2bytes(object[1], true), object[0])
-	# This object is not read again. Godot 3.6 frees it while setting its script, and crashes.
+	# This object is not read again. Godot 3.6 would free the new object while setting its script, and crash.
 	print("@@ row objects\t%s\twritten\t\t\tReference with a script" % var2bytes(_scripted(), true).hex_encode())
 	print("@@ end")
 	quit(0)

@@ -60,7 +60,10 @@ def protoc_include():
 
 
 def in_gdscript(value):
-    """The value as text for GDScript's str_to_var, which reads very small floats as zero."""
+    """The value as text for GDScript's str_to_var.
+
+    VALUES contains no very small doubles, because str_to_var reads them as zero.
+    """
     match value:
         case bool():
             return "true" if value else "false"

@@ -1,7 +1,8 @@
 //! Compares our protobuf with the official implementation: `cargo xtask soak protobuf`.
 //!
-//! Each implementation reads random messages of random schemas that the other wrote. Both also read valid but
-//! unusual encodings, and damaged bytes, which they must refuse or read as the same message.
+//! The schemas are random. Each implementation reads random messages that the other wrote. Both also read
+//! valid but unusual encodings, and damaged bytes. They must read these as the same message, or both refuse
+//! them.
 
 mod described;
 mod process;
@@ -99,7 +100,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// The two official implementations in Python's package.
+/// The two official implementations in the protobuf package for Python.
 struct Oracles {
     /// The implementation in C, which is the default. It defines the meaning of bytes.
     reader: Oracle,

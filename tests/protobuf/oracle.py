@@ -2,7 +2,7 @@
 output is an answer.
 
     {"ask": "schema", "seed": 7}                             a random schema, compiled by the official compiler
-    {"ask": "schema", "text": TEXT}                          the schema in this file, compiled as well
+    {"ask": "schema", "text": TEXT}                          the schema with this text, compiled as well
     {"ask": "messages", "seed": 7, "count": 20, "kind": K}   random messages of that schema
     {"ask": "read", "inputs": [[MESSAGE, HEX], ...]}         the reading of these bytes as messages of that schema
 

@@ -26,7 +26,7 @@ pub struct About {
     pub python: String,
 }
 
-/// A random schema, or one of the official implementation's tests.
+/// A random schema, or a schema from the official implementation's tests.
 #[derive(Deserialize)]
 pub struct RandomSchema {
     /// Texts by path. `main.proto` imports the others.
@@ -159,7 +159,7 @@ impl Oracle {
     }
 
     fn ask<T: DeserializeOwned>(&mut self, question: &Json) -> Result<T> {
-        // If the oracle has ended, its standard error is more informative.
+        // Ignores an error: if the oracle has ended, its standard error is more informative.
         let _ = writeln!(self.questions, "{question}");
         self.answer()
     }

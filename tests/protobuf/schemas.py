@@ -8,7 +8,8 @@ NUMBERS = [*INTS, "float", "double", "bool"]
 SCALARS = [*NUMBERS, "string", "bytes"]
 KEYS = [*INTS, "bool", "string"]
 WORDS = ["hp", "pos", "Name", "message", "optional", "in", "to", "a_long_name_of_a_field_that_goes_on", "_x", "HP"]
-# The numbers where tags become longer, and the last number.
+# The first and last field numbers, the numbers around which tags or varints become longer, and the numbers
+# beside the reserved range.
 EDGES = [1, 2, 15, 16, 17, 127, 128, 2047, 2048, 18999, 20000, 262143, 262144, 33554431, 33554432, 536870911]
 EXTENSION = 50000
 WELL_KNOWN = {"timestamp": "Timestamp", "struct": "Struct", "wrappers": "Int64Value", "any": "Any"}

@@ -6,7 +6,7 @@ const ALL := (1 << TYPE_MAX) - 1
 ## Types that refer to something in the process that wrote them and mean nothing in another process.
 const REFERENCES := 1 << TYPE_RID | 1 << TYPE_OBJECT | 1 << TYPE_CALLABLE | 1 << TYPE_SIGNAL
 
-## Summarizes the ticked types, and unfolds the list.
+## The button that names or counts the ticked types, and unfolds the list.
 var summary := Button.new()
 var list := VBoxContainer.new()
 ## The check boxes, by type.

@@ -75,7 +75,7 @@ func _finish(problem: String) -> void:
 	finished.emit(problem)
 
 
-## Returns null if the benchmark was cancelled.
+## Times a workload. Returns null if the benchmark was cancelled.
 func _measure(workload: Workload, values: Array, done: int, total: int) -> Row:
 	var row := Row.new()
 	row.title = workload.title
@@ -95,7 +95,8 @@ func _measure(workload: Workload, values: Array, done: int, total: int) -> Row:
 	return row
 
 
-## The times exclude freeing the results, which happens on return.
+## Encodes and decodes the values once with the engine and with the codec. The times exclude freeing the
+## results, which happens on return.
 func _run_once(workload: Workload, values: Array, row: Row, times: Array[PackedFloat64Array]) -> void:
 	var started := Time.get_ticks_usec()
 	var expected: Array[PackedByteArray] = []

@@ -277,8 +277,9 @@ func _key_of(value: int) -> int:
 	return siblings[siblings.bsearch(value) - 1]
 
 
-## Whether the bytes are records. The codec decides, as for load_batch. A file that is torn or starts with an empty
-## record holds records if the first one is a complete value: otherwise, it may be one damaged value.
+## Whether the bytes are records. The codec decides, as for load_batch. If it reports another error, such as a
+## torn record, the bytes are records if the first record is a complete value, but the bytes as a whole are
+## not.
 func _are_records() -> bool:
 	if bytes.size() < 2 * FRAME:
 		return false

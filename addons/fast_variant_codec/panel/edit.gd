@@ -33,8 +33,8 @@ static func text_of(contents: Contents, node: int) -> String:
 	return "%s\"%s\"" % [SIGNS[typeof(value)], text]
 
 
-## The value of a type that a text in GDScript's notation denotes as a whole; `null` if there is none. Text needs no
-## quotes.
+## The value that `text` denotes in GDScript's notation; `null` if the whole text is not a value of `type`. A
+## String, StringName or NodePath needs no quotes.
 static func value_of(text: String, type: Variant.Type) -> Variant:
 	match type:
 		TYPE_BOOL:
@@ -54,7 +54,7 @@ static func value_of(text: String, type: Variant.Type) -> Variant:
 			# JSON.parse_string would print an error.
 			var json := JSON.new()
 			return type_convert(json.data, type) if json.parse(quoted) == OK else null
-	# str_to_var accepts a valid start, and creates objects.
+	# Checks the pattern first: str_to_var also accepts a text whose start is valid, and creates objects.
 	var numbers := "%s(?:\\s*,\\s*%s)*" % [NUMBER, NUMBER]
 	var pattern := NUMBER if type == TYPE_FLOAT else "\\s*%s\\(\\s*%s\\s*\\)\\s*" % [type_string(type), numbers]
 	if RegEx.create_from_string("^%s$" % pattern).search(text) == null:
@@ -70,8 +70,8 @@ static func value_of(text: String, type: Variant.Type) -> Variant:
 	return value if is_exact else null
 
 
-## The bytes of the file with another value for a node; empty if `text` is not a value of its type. They are those of
-## the file if `text` is what text_of returns.
+## The bytes of the file with another value for a node; empty if `text` is not a value of the node's type.
+## Returns the unchanged bytes if `text` is what text_of returns.
 static func changed(contents: Contents, node: int, text: String) -> PackedByteArray:
 	if text == text_of(contents, node):
 		return contents.bytes

@@ -28,7 +28,7 @@ class Word:
 					HORIZONTAL_ALIGNMENT_LEFT, -1, _font_size(), view.color_of(kind))
 			HexView.draw_cue(self, kind, Vector2(0, size.y - 2.5 * scale), size.x, view.color_of(kind))
 
-	## The legend's font is smaller than the font of the bytes.
+	## The size of the legend's font, which is smaller than the font of the bytes.
 	func _font_size() -> int:
 		return roundi(get_theme_font_size(&"source_size", &"EditorFonts") * 0.9)
 

@@ -1,7 +1,7 @@
 @tool
 extends Tree
-## A tree of the values in encoded bytes. Children are added when their line is unfolded. Many children are added in
-## groups, because the engine's Tree is slow with thousands of lines.
+## A tree of the values in encoded bytes. Children are added when the line of their parent is unfolded. Many
+## children are added in groups, because the engine's Tree is slow with thousands of lines.
 
 ## Emitted when the user selects a value, or a line for omitted values.
 signal range_selected(start: int, end: int)

@@ -7,7 +7,8 @@ extends "res://suites/soak/activity.gd"
 ## The number of elements of values that are large enough for several threads.
 const LARGE := 20000
 const BATCH := 50
-## The minimum number of calls of a long run. Shorter runs have few samples, and a sample may follow a large batch.
+## The minimum number of calls of a long run. A shorter run may grow more, because it has few samples, and a
+## sample may follow a large batch.
 const LONG := 1_000_000
 
 

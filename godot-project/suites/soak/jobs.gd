@@ -120,7 +120,7 @@ class Changer:
 		if OS.has_feature("threads"):
 			_thread.start(_run)
 
-	## The caller keeps no references to `things`.
+	## Queues `things` for the second thread to change. The caller keeps no references to them.
 	func give(things: Array, choice: int) -> void:
 		if not _thread.is_started():
 			return

@@ -151,7 +151,7 @@ func _add_calls_of_objects(calls: Dictionary[String, Callable]) -> void:
 	})
 
 
-## Adds the calls that work on a value of many small values.
+## Adds the calls that work on a value with many rows.
 func _add_calls_of_rows(calls: Dictionary[String, Callable], rows: Array, bytes: PackedByteArray) -> void:
 	var others := rows.map(func(row: Dictionary) -> Dictionary: return {"name": row["name"] + "b", "list": row["list"]})
 	var other_bytes := FastVariantCodec.encode(others)

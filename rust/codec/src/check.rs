@@ -379,7 +379,7 @@ impl Rows {
         Some(())
     }
 
-    /// Prepares for one of many values. Forgets the rows if there is no space for more.
+    /// Prepares for the next of many values. Forgets the rows if there is little space for more.
     fn start(&mut self) {
         self.is_kept = true;
         self.open.clear();

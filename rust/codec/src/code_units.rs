@@ -39,7 +39,7 @@ pub(crate) const BOM: u32 = 0xFEFF;
 /// The UTF-8 length of units that take at most four bytes each. Branch-free, so that the compiler vectorises
 /// it.
 fn utf8_len_to_4(units: &[u32]) -> usize {
-    // The sum of a part fits in 32 bits, the width of a unit.
+    // The sum of a part fits in a u32, so the vectorised additions are as wide as the units.
     let part = |units: &[u32]| {
         let beyond = |unit: u32, limit: u32| u32::from(unit >= limit);
         units.iter().map(|&u| 1 + beyond(u, 0x80) + beyond(u, 0x800) + beyond(u, 0x1_0000)).sum::<u32>()

@@ -70,7 +70,7 @@ impl<'a> Decoder<'a, Godot3> {
     ///
     /// Text with invalid code units is an error, since Godot 4 cannot hold it. An object is also an error,
     /// since Godot 4 cannot create it. With [`Loss::Accepted`], U+FFFD replaces the units, and an object
-    /// becomes a Dictionary of its properties. Its first key, `class`, holds the class.
+    /// becomes a Dictionary of its properties. The first entry holds the class at the key `class`.
     pub fn of_godot3(bytes: &'a [u8], strictness: Strictness, limits: &'a Limits, loss: Loss) -> Self {
         Self::at_start(Godot3 { loss, changes: Vec::new() }, bytes, strictness, limits)
     }

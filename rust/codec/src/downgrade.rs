@@ -71,7 +71,7 @@ impl KeyTypes {
         self.found & bit(*a) != 0 && self.found & bit(*b) != 0
     }
 
-    /// Two types in the keys whose values may become equal in Godot 3.
+    /// Two of the found types whose values may become equal in Godot 3.
     fn alike(&self) -> Option<&'static (VariantType, VariantType)> {
         const TEXTS: (VariantType, VariantType) = (VariantType::StringName, VariantType::String);
 
@@ -135,7 +135,7 @@ impl<O: Output> Downgrade<O> {
         Ok(())
     }
 
-    /// Unless `exact`, counts a rounding, or fails if losses are not accepted.
+    /// Does nothing if `exact`. Otherwise counts a rounding, or fails if losses are not accepted.
     fn round(&mut self, ty: VariantType, exact: bool) -> Result<()> {
         if exact {
             return Ok(());
@@ -149,7 +149,7 @@ impl<O: Output> Downgrade<O> {
         Ok(())
     }
 
-    /// Refuses or counts reals that 32 bits do not hold exactly.
+    /// Refuses or counts a value with reals that 32 bits do not hold exactly.
     fn check_reals(&mut self, ty: VariantType, lane: Lane, lanes: Lanes<'_>) -> Result<()> {
         if lane != Lane::Real || lanes.precision == Precision::Single {
             return Ok(());

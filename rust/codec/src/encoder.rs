@@ -21,7 +21,8 @@ pub struct EncodeOptions {
     pub strict_text: bool,
 }
 
-/// Writes a header and a payload, of 4 bytes if `narrow`, otherwise of 8. Both cases use the same stores.
+/// Writes a header, then a payload of 4 bytes if `narrow`, otherwise of 8 bytes. Returns their size. Both
+/// cases use the same stores.
 #[inline(always)]
 fn put_number(target: &mut [u8; LONGEST], header: u32, payload: u64, narrow: bool) -> usize {
     target[..8].copy_from_slice(&(u64::from(header) | payload << 32).to_le_bytes());

@@ -376,7 +376,7 @@ impl Step {
         Self::Key(key.to_string())
     }
 
-    /// The property with this name.
+    /// The step to the property with this name.
     pub fn property(name: &str) -> Self {
         Self::Property(quoted(name))
     }

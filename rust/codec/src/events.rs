@@ -10,7 +10,8 @@
 //! strings     = begin_strings string* end_strings
 //! ```
 //!
-//! A run is many elements in one event. Numbers of one type in an Array may arrive as a run.
+//! A run is many elements in one event. Ints, floats or mathematical values of one type in an Array may arrive
+//! as a run.
 //!
 //! The half-built container lives in the source's stack frame, so returning an error also drops the
 //! container.
@@ -228,8 +229,8 @@ pub trait Sink {
         0
     }
 
-    /// The receiver of parts, if this sink lets other decoders fill in large Arrays, values of entries and
-    /// PackedStringArrays.
+    /// The receiver of parts, if this sink lets other decoders fill in large Arrays and PackedStringArrays,
+    /// and values of entries.
     #[inline(always)]
     fn in_parts(&mut self) -> Option<&mut impl PartSink<Self>> {
         None::<&mut NoParts>

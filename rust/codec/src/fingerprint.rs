@@ -17,9 +17,9 @@ use crate::value::Value;
 /// The fingerprint is the XXH3-64, with seed 0, of the encoded value in which one little-endian u64 replaces
 /// all entries of each Dictionary. This number is the sum, modulo 2⁶⁴, of the fingerprints of the entries. An
 /// entry is a key followed by its value. The order of entries therefore does not matter. Everything else that
-/// is encoded does: types, bits of floats, declared element types.
+/// is encoded matters: types, bits of floats, declared element types.
 ///
-/// It is not a signature: whoever chooses the values can construct two with the same fingerprint.
+/// A fingerprint is not a signature: whoever chooses the values can construct two with the same fingerprint.
 ///
 /// ```
 /// use variant_codec::stream::Fingerprint;

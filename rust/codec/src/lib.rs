@@ -13,7 +13,8 @@
 //! # Ok::<(), variant_codec::Error>(())
 //! ```
 //!
-//! A [`Source`](stream::Source) walks a value and writes it into a [`Sink`](stream::Sink); everything else is a source or a sink:
+//! A [`Source`](stream::Source) walks a value and writes it into a [`Sink`](stream::Sink). Most tasks connect
+//! a source to a sink:
 //!
 //! | path | source → sink |
 //! |---|---|

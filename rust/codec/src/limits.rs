@@ -119,8 +119,8 @@ const NESTED_KEYS_PER_BYTE: u64 = 2;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strictness {
     /// Reads what the engine reads, with two exceptions. A value of the wrong type in a typed Dictionary is
-    /// refused: a script would read memory as the declared type. Keys that are nested too deeply are refused:
-    /// the engine cannot compare them.
+    /// refused: a script would read its memory as the declared type. Keys that are nested too deeply are
+    /// refused: the engine cannot compare them.
     Lenient,
     /// Reads only what an encoder writes; anything else is an error that names the oddity. The sink must
     /// refuse repeated keys, as [`ValueBuilder::strict`](crate::stream::ValueBuilder::strict) does.
@@ -439,7 +439,7 @@ impl<'l> Budget<'l> {
         self.packed(len, len.saturating_mul(size_of::<u64>()))
     }
 
-    /// Ends the checks for free memory, since nothing is built. The limits still hold.
+    /// Disables the checks for free memory, since nothing is built. The limits still hold.
     pub fn builds_nothing(&mut self) {
         (self.admitted, self.asks) = (self.limits.max_memory, false);
     }

@@ -189,13 +189,13 @@ impl<B: Storage> Output for Buffer<B> {
 
     #[inline]
     fn put_text(&mut self, units: &[u32], tail: usize) -> bool {
-        /// The maximum number of code units that are written without measuring. Longer text is likely to take
-        /// far less than its upper bound.
+        /// The maximum number of code units that are written without measuring. For longer text, the reserved
+        /// upper bound would be far more memory than the text is likely to take.
         const LONGEST: usize = 1 << 12;
         const COUNT: usize = size_of::<u32>();
 
         debug_assert!(tail <= 1, "at most one NUL");
-        // The upper bound: the length prefix, whole blocks of 4 bytes per unit, and four zeros.
+        // The upper bound: the length prefix, 4 bytes for each unit of whole blocks, and four zeros.
         let most = COUNT + units.len().next_multiple_of(utf8::UNITS) * 4 + COUNT;
         if units.len() > LONGEST || self.reserve(most).is_err() {
             return false;

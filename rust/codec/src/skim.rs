@@ -1,4 +1,4 @@
-//! Finds the ends of values without reading them.
+//! Finds the ends of values without decoding the values.
 
 use std::marker::PhantomData;
 
@@ -208,7 +208,7 @@ impl<'a, D: Dialect> Skimmer<'a, D> {
         self.cursor.skip_text()
     }
 
-    /// Never skips beyond the end.
+    /// Skips this many bytes; `None` if fewer are left.
     #[inline(always)]
     pub fn skip(&mut self, bytes: usize) -> Option<()> {
         self.cursor.skip(bytes)

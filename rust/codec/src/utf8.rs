@@ -4,7 +4,7 @@ use crate::error::ErrorKind;
 
 /// The top bit of each byte.
 const TOP: u64 = 0x8080_8080_8080_8080;
-/// One in each byte.
+/// The lowest bit of each byte.
 const ONE: u64 = 0x0101_0101_0101_0101;
 
 /// Whether all bytes are ASCII and none is a NUL.

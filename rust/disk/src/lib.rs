@@ -212,8 +212,8 @@ impl Stamp {
     }
 }
 
-/// Replaces a file like [`replace`], but only if it has not changed since `read`, so that no writes by others
-/// are lost.
+/// Replaces a file like [`replace`], but only if the file has not changed since the stamp `read` was taken.
+/// Thus, no writes by others are lost.
 ///
 /// # Errors
 /// Fails as [`replace`] does, or with [`Failure::Changed`].
@@ -225,8 +225,8 @@ pub fn replace_read(place: &Path, read: &Stamp, parts: &[Vec<u8>]) -> Result<(),
     replace_if(place, is_as_read, parts)
 }
 
-/// The number of attempts if others create a missing file meanwhile. The number is limited because dangling
-/// links exist but cannot be opened.
+/// The number of attempts if others create a missing file meanwhile. The number is limited because each
+/// attempt fails for a dangling link, which exists but cannot be opened.
 const TRIES: u32 = 3;
 
 fn replace_if(
@@ -311,7 +311,7 @@ fn replace_now(
     Ok(())
 }
 
-/// A new, locked file in a folder with the content from `fill`, and its temporary name.
+/// Creates a locked file in a folder and fills it with `fill`. Returns the file and its temporary name.
 fn beside(folder: &Path, fill: impl Fn(&File) -> io::Result<()>) -> Result<(File, TempPath), Failure> {
     // An unnamed file disappears with its process, and gets a name only when complete. Not all file systems
     // have unnamed files.
@@ -430,7 +430,7 @@ fn append_to(mut file: &File, place: &Path, before: &Metadata, parts: &[Vec<u8>]
     file.seek(SeekFrom::End(0))?;
     let written = parts.iter().try_for_each(|part| file.write_all(part)).and_then(|()| access::sync(file));
     if written.is_err() {
-        // Leaves no truncated record, for example on a full disk.
+        // A failed write, for example to a full disk, must leave no truncated record.
         file.set_len(before.len())?;
     }
     if written.is_ok()

@@ -15,7 +15,7 @@ pub enum Held {
     ByOthers,
 }
 
-/// Opens a file that will be replaced, without a lock.
+/// Opens a file that will be replaced. Does not lock the file.
 pub fn open_to_replace(place: &Path) -> io::Result<Held> {
     OpenOptions::new().write(true).open(place).map(Held::Unlockable)
 }
@@ -144,8 +144,8 @@ pub fn rename(from: &Path, to: &Path, _old: &mut Option<File>) -> io::Result<Opt
     fs::rename(from, to).map(|()| None)
 }
 
-/// Syncs a file to disk. Does nothing on the web, where the engine's main thread stores files from memory. A sync
-/// would never end if the main thread waits for the calling thread.
+/// Syncs a file to disk. Does nothing on the web, where the engine's main thread stores files from memory: a
+/// sync would never end while the main thread waits for the calling thread.
 pub fn sync(file: &File) -> io::Result<()> {
     if cfg!(target_family = "wasm") { Ok(()) } else { file.sync_all() }
 }

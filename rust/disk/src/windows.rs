@@ -84,7 +84,7 @@ pub fn make_alike(_file: &File, _other: &Metadata, _has_same_list: bool) -> io::
 }
 
 /// Renames a file over an old one, which stays locked until then if the file system can replace an open file. Returns
-/// the system's refusal if another process may have the old one open; then it is worth trying again.
+/// the system's refusal if another process may have the old file open; the caller may then retry.
 pub fn rename(from: &Path, to: &Path, old: &mut Option<File>) -> io::Result<Option<io::Error>> {
     let mut renamed = fs::rename(from, to);
     if renamed.is_err() && old.take().is_some() {
@@ -115,7 +115,7 @@ pub fn is_ambiguous(place: &str) -> bool {
 }
 
 /// Whether most programs treat this name as a device, whatever follows the first dot or colon. Canonical paths
-/// allow such names, but most programs cannot delete the file.
+/// allow files with such names, but most programs cannot delete them.
 pub fn is_device(name: &str) -> bool {
     let stem = name.split(['.', ':']).next().unwrap_or(name).trim_end().to_ascii_lowercase();
     match stem.as_str() {

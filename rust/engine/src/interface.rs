@@ -105,7 +105,8 @@ pub(crate) fn interface() -> &'static Interface {
     INTERFACE.get().expect("the extension has been initialised by the engine")
 }
 
-/// Whether the engine is an editor or debug build. These check more, and copy packed arrays element by element.
+/// Whether the engine is an editor or debug build. Such builds check more, and copy packed arrays element by
+/// element.
 #[inline(always)]
 pub fn is_debug_build() -> bool {
     interface().is_debug_build

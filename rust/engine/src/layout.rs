@@ -138,7 +138,8 @@ impl Layout {
         if first.is_null() {
             return (std::ptr::null(), 0);
         }
-        // SAFETY: a non-empty String points to its code units, after their count, which includes the terminating zero.
+        // SAFETY: a non-empty String points to its code units. Their count precedes them and includes the
+        // terminating zero.
         let count = unsafe { word(first.sub(self.count), 0) }.saturating_sub(1);
         if count == 0 { (std::ptr::null(), 0) } else { (first.cast(), count) }
     }

@@ -81,8 +81,9 @@ pub use slots::{DeferredValue, Slots, StagedValues, StringSlots};
 pub use strings::{raw_string, string, text_of};
 pub use types::{PRECISION, run_bytes};
 
-/// Looks up the engine's functions and measures the engine. Call it once, at start-up, on the main thread, before
-/// anything else in this crate.
+/// Looks up the engine's functions, verifies the engine's memory layout, and measures its conversions for
+/// typed containers. Call this function once, at start-up, on the main thread, before anything else in this
+/// crate.
 pub fn start(access: &Access) {
     interface::load();
     probe::measure(access);

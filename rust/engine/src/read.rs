@@ -21,7 +21,7 @@ use crate::layout::{self, Layout, LinkedEntries};
 use crate::objects::class_name;
 use crate::types::{PRECISION, is_inline, run_bytes};
 
-/// Reads Variants. Each method checks that the Variant has the type it reads.
+/// Reads Variants. Each method checks that the Variant has the type that the method reads.
 ///
 /// While a Variant is borrowed here, no script runs on this thread, and no other thread changes shared containers,
 /// which the engine forbids anyway. Borrowed memory therefore does not move.
@@ -289,7 +289,8 @@ impl Reader {
         unsafe { self.interface.path_is_absolute(self.payload(variant, VariantType::NodePath)) }
     }
 
-    /// The code units of a String: any 32-bit numbers, because scripts can put lone surrogates into Strings.
+    /// The code units of a String. Not all of them are characters, because scripts can put lone surrogates
+    /// into Strings.
     #[inline(always)]
     pub fn units(self, string: &GString) -> &[u32] {
         let (first, count) = match self.layout {
@@ -453,7 +454,7 @@ impl Reader {
     }
 }
 
-/// Consecutive elements of an Array with the same type. Each iterator continues where the previous one stopped.
+/// Consecutive elements of one type in an Array. Each iterator continues where the previous one stopped.
 pub struct Run<'a> {
     ty: VariantType,
     /// The elements not yet read, of any type.

@@ -161,7 +161,7 @@ impl<'s> Slots<'s> {
     pub fn put(&mut self, value: Variant) {
         assert!(!self.is_typed, "the elements have a declared type");
         let slot = self.next();
-        // If the layout is known, no destructor call is needed.
+        // Makes the slot Nil, so that the write below needs no destructor call if the layout is known.
         clear(layout::layout(), slot);
         if layout::layout().is_some() {
             // SAFETY: `probe.rs` has verified that a Nil has the tag 0; it needs no destructor.
@@ -242,8 +242,9 @@ impl<'s> StagedValues<'s> {
                 continue;
             }
             // SAFETY: nothing else uses the Dictionary, which is alive and still has the entry
-            // (`DeferredValue::new` demands it). Entries added since then have not moved it: values are left
-            // to other threads only if `can_share_out` is true.
+            // (`DeferredValue::new` demands it). Entries added since then have not moved the entry's value:
+            // values are left to other threads only if `can_share_out` has verified that values stay in
+            // place.
             unsafe { std::ptr::swap(value, place) };
             drop(dictionary);
         }

@@ -176,7 +176,7 @@ fn described(
 /// The fingerprint of a value.
 ///
 /// # Errors
-/// Fails if it cannot be encoded; the error has the path.
+/// Fails if the value cannot be encoded; the error has the path.
 pub fn fingerprint(value: &Variant) -> Result<u64> {
     let mut sink = Fingerprint::new(PRECISION);
     Live::new(value, Objects::AsIds { warns: false }, false).write_into(&mut sink)?;

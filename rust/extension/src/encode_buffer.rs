@@ -8,11 +8,11 @@ use std::cell::Cell;
 use variant_codec::EncodeOptions;
 use variant_codec::stream::{Buffer, Encoder};
 
-/// The largest buffer that a thread keeps for the next value, in bytes.
+/// The size in bytes of the largest buffer that a thread keeps for the next value.
 const KEPT_BYTES: usize = 1 << 20;
 
 thread_local! {
-    /// Taken out while in use, because getters may encode too.
+    /// The buffer of this thread. It is taken out while in use, because getters may encode, too.
     static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 

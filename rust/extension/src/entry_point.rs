@@ -48,7 +48,8 @@ unsafe extern "C" fn gdext_rust_init(
     }
 }
 
-/// Called by the engine after its own classes and the library's have been registered.
+/// Starts the library. The engine calls this function after it has registered its own classes and the
+/// library's.
 fn start() {
     panics::open();
     settings::register();
@@ -60,7 +61,7 @@ fn start() {
     api::registration::register();
 }
 
-/// Called by the engine before the library is unloaded, and at exit.
+/// Stops the jobs and threads. The engine calls this function before it unloads the library, and at exit.
 fn stop() {
     api::job_class::stop();
     threads::pool::stop();

@@ -1,7 +1,7 @@
 //! A queue for each file: the order in which the calls and jobs of this process use it.
 //!
-//! During a turn, only code that reads or writes the file runs: no script, and no engine function that could
-//! run a script, because the script might wait for a turn of the same file. Functions that need a turn
+//! During a turn, only code that reads or writes the file runs. No script runs, and no engine function that
+//! could run one, because the script might wait for a turn of the same file. Functions that need a turn
 //! consume it.
 
 use std::collections::{HashMap, VecDeque};

@@ -1,8 +1,8 @@
 //! Files of length-prefixed values, as `FileAccess.store_var` writes them.
 //!
 //! Only the engine finds files packed into an exported game. Other files are read and written without the
-//! engine, which cannot replace a file atomically, and whose printed errors can run scripts while a file is
-//! locked.
+//! engine. The engine cannot replace a file atomically, and the errors that it prints can run scripts while a
+//! file is locked.
 
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek};
@@ -175,7 +175,7 @@ pub fn read_records(
     found.map_or_else(|| by_engine(target.stamp()), Ok)
 }
 
-/// The contents of a file, as far as the limits allow.
+/// Reads a file, but at most one byte more than the limits allow. Returns `None` if the file cannot be read.
 fn contents(file: &mut File, limits: &Limits) -> Option<ReadFile> {
     let stamp = Stamp::of_file(file).ok()?;
     let wanted = wanted(stamp.length(), limits);

@@ -33,7 +33,7 @@ pub fn encode_to(bytes: &mut PackedByteArray, value: &Variant, loss: Loss) -> Re
     })
 }
 
-/// Decodes a value; returns it and its end. `keys` may be kept from value to value.
+/// Decodes a value; returns it and the offset of its end. `keys` may be kept from value to value.
 ///
 /// # Errors
 /// Fails if the bytes are invalid; the error has the offset.
@@ -127,7 +127,7 @@ pub fn convert_file(
     if !failed.indexes.is_empty() {
         return Err(NotConverted::Records(failed));
     }
-    // Whether the destination is the source file, or a file that has replaced it meanwhile.
+    // Whether the destination is the file that was read, or has the path from which it was read.
     let is_in_place = |stamp: &Stamp| source.is_some_and(|source| source.is_at(&target)) || target.is(stamp);
     match read.stamp.filter(is_in_place) {
         Some(stamp) => files::replace_read(&target, target.turn(), &stamp, &parts)?,

@@ -65,11 +65,11 @@ pub enum Outcome {
 
 /// The state of a job.
 enum Stage {
-    /// On another thread.
+    /// The work is on another thread.
     Away,
-    /// Waiting for the next frame.
+    /// The work waits for the next frame.
     Sliced(Box<dyn Slices>),
-    /// In a slice, which may run scripts.
+    /// A slice of the work is running, and may run scripts.
     InSlice,
     /// Done, with the outcome unless it has been taken.
     Done(Option<Outcome>),
@@ -118,8 +118,9 @@ impl Job {
         Self::new(Stage::Gone, RunsOn::Anywhere, BUDGET, false)
     }
 
-    /// Encodes values in slices on the main thread, from a copy of the Array and of the packed arrays in it. On
-    /// another thread, does all the work immediately, because no frame waits there.
+    /// Encodes values in slices on the main thread, from a copy of the Array and of the packed arrays in it.
+    /// If another thread calls this function, it does all the work immediately, because no frame waits for
+    /// that thread.
     pub fn encode(values: &AnyArray, full_objects: bool, budget: Duration) -> Arc<Self> {
         if !is_main_thread() {
             let batch = batch::encode(values, full_objects, Reasons::All);
@@ -179,8 +180,8 @@ impl Job {
         job
     }
 
-    /// Calls `frame`, which encodes `count` values, and replaces a file with the returned parts in the
-    /// background.
+    /// Replaces a file in the background with the parts that `frame` returns. `frame` encodes `count` values
+    /// on the calling thread.
     pub fn save(
         path: &GString,
         count: usize,
@@ -310,7 +311,7 @@ impl Job {
         self.changed.notify_all();
     }
 
-    /// Whether there is a result.
+    /// Whether the job has ended, with or without a result.
     pub fn is_done(&self) -> bool {
         matches!(&*lock(&self.stage), Stage::Done(_) | Stage::Gone)
     }

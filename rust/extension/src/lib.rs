@@ -1,6 +1,6 @@
 //! The FastVariantCodec GDExtension.
 //!
-//! | folder or file | does |
+//! | folder or file | purpose |
 //! |---|---|
 //! | `entry_point.rs` | starts and stops the library |
 //! | `api/` | the API for scripts: classes, help, errors, results |

@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use variant_codec::Result;
 use variant_codec::memory::check_memory;
 
-/// Check for free memory each time the values may have taken this many bytes: a check for each small value would be
-/// slow, and [`check_memory`] ignores small sizes. A check asks for twice as much, more than the next values take.
+/// Check for free memory each time the values may have taken this many bytes: a check for each small value
+/// would be slow, and [`check_memory`] ignores small sizes. A check asks whether twice as much is free, which
+/// is more than the values take until the next check.
 const AT_ONCE: usize = 4 << 20;
 /// The maximum engine memory that one encoded byte takes, and the overhead of a value, in bytes.
 const MOST_PER_BYTE: usize = 64;
@@ -52,7 +53,7 @@ impl MemoryBudget {
         self.charge(Self::cost(encoded_bytes))
     }
 
-    /// Charges memory that has been taken.
+    /// Adds memory that has been taken, and checks for free memory as [`MemoryBudget::check`] does.
     ///
     /// # Errors
     /// As [`MemoryBudget::check`].
@@ -62,7 +63,7 @@ impl MemoryBudget {
         self.check()
     }
 
-    /// Charges a String of this many bytes of UTF-8 before it is made.
+    /// Charges a String of this many bytes of UTF-8 before it is created.
     ///
     /// # Errors
     /// As [`MemoryBudget::check`].

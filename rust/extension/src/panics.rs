@@ -60,8 +60,8 @@ pub fn open() {
     faults::open();
 }
 
-/// Injects panics for the tests in the code that the environment variable `FAST_VARIANT_CODEC_PANIC` names,
-/// if the variable was set when the library was loaded.
+/// Injects panics for the tests. The environment variable `FAST_VARIANT_CODEC_PANIC` names the code that
+/// panics; it must be set when the library is loaded.
 #[cfg(feature = "fault-injection")]
 mod faults {
     use std::sync::atomic::{AtomicBool, Ordering};
@@ -88,7 +88,7 @@ mod faults {
     }
 }
 
-/// Only tests inject panics.
+/// Does nothing: only builds for tests inject panics.
 #[cfg(not(feature = "fault-injection"))]
 mod faults {
     pub fn open() {}

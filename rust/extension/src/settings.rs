@@ -15,7 +15,8 @@ const PARALLEL_THRESHOLD_BYTES: &str = "fast_variant_codec/parallel_threshold_by
 const ACCESS_PATH: &str = "fast_variant_codec/access_path";
 const ACCESS_VARIABLE: &str = "FAST_VARIANT_CODEC_ACCESS";
 
-/// Below this size, another thread does not help: waking one takes about as long as decoding 64 KiB.
+/// The default of [`parallel_threshold`], in bytes. Waking a thread takes about as long as decoding 64 KiB,
+/// so another thread does not help with less than about four times that.
 const DEFAULT_THRESHOLD: usize = 1 << 18;
 
 /// Shows the settings in the editor's Project Settings. Sets defaults for those that the project does not
@@ -41,7 +42,8 @@ fn add(name: &str, default: impl ToGodot, hint: PropertyHint, choices: &str) {
     project("set_restart_if_changed", &[name, true.to_variant()]);
 }
 
-/// Calls a method of the engine's `ProjectSettings`, for which Rust has no class here: see `godot` in Cargo.toml.
+/// Calls a method of the engine's `ProjectSettings`. The `godot` crate has no class for it here; the comment
+/// on `godot` in the workspace's Cargo.toml has the reason.
 fn project(method: &str, arguments: &[Variant]) -> Variant {
     Engine::singleton()
         .get_singleton("ProjectSettings")

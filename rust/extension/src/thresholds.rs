@@ -3,12 +3,13 @@
 use variant_codec::VariantType;
 use variant_engine::is_debug_build;
 
-/// The size in bytes from which the engine itself encodes and decodes packed arrays, if it is as fast.
+/// The size in bytes from which the engine itself encodes and decodes packed arrays of a type, if
+/// [`engine_is_as_fast`] is true for it.
 pub const LARGE_BYTES: usize = 1 << 16;
 /// The maximum encoded size of a value for which `Live::is_small` is true.
 pub const SMALL_BYTES: usize = 136;
-/// The size of a part, in encoded bytes. In ms with two threads (`cargo xtask bench`), parts of 32 KiB:
-/// entities 6.1, twitter 0.36, canada 1.07; parts of 64 KiB: 5.4, 0.29, 0.77.
+/// The size of a part, in encoded bytes. Two threads take, in ms (`cargo xtask bench`): with parts of 32 KiB,
+/// entities 6.1, twitter 0.36, canada 1.07; with parts of 64 KiB, entities 5.4, twitter 0.29, canada 0.77.
 pub const PART_BYTES: usize = 1 << 16;
 
 /// Whether the engine copies large packed arrays of this type at memory speed, without zeroing them first as

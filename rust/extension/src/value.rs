@@ -81,7 +81,7 @@ fn encode_packed(
 ) -> Result<()> {
     let mut measure = Measure::counting(options);
     live.write_into(&mut measure)?;
-    // Even debug builds copy bytes in one go.
+    // Even debug builds of the engine copy a PackedByteArray as one block.
     let as_fast = ty == VariantType::PackedByteArray || engine_is_as_fast(ty);
     if as_fast && measure.bytes() >= LARGE_BYTES {
         check_memory(measure.bytes())?;
@@ -190,7 +190,8 @@ pub fn decode_all(reading: Reading<'_>) -> Result<Built> {
     Ok(builder.finish())
 }
 
-/// Decodes the input if it is a small value without nested values, which needs neither limits nor a builder.
+/// Decodes the input if it is a small value without nested values. Such a value needs neither limits nor a
+/// builder.
 #[inline(always)]
 pub fn decode_leaf(bytes: &[u8]) -> Option<Variant> {
     let Some(number) = number(bytes) else { return decode_other_leaf(bytes) };
@@ -217,8 +218,8 @@ fn decode_other_leaf(bytes: &[u8]) -> Option<Variant> {
     Some(building.finish())
 }
 
-/// Decodes a part of the input; returns the value and its end. `spent` is the share of the limits that values
-/// have used, carried from value to value.
+/// Decodes a part of the input; returns the value and the offset of its end. `spent` is the share of the
+/// limits that earlier values have used; pass the same one for all values of an input.
 ///
 /// # Errors
 /// Fails if the bytes are invalid; the error has the offset in the whole input.
@@ -270,7 +271,7 @@ pub fn decode_registered(
     Ok((built, start + end))
 }
 
-/// Checks the input without building the value; returns the end of the value.
+/// Checks the input without building the value; returns the offset of the end of the value.
 ///
 /// # Errors
 /// As [`decode`], except for errors in creating objects and loading scripts.

@@ -64,8 +64,8 @@ pub enum Defaults {
 pub struct DecodeOptions {
     /// The wire format.
     pub wire: Wire,
-    /// The strictness: strict decoding accepts only bytes that an encoder writes, lenient decoding all bytes
-    /// that official implementations accept.
+    /// The strictness. Strict decoding accepts only bytes that an encoder writes. Lenient decoding accepts
+    /// all bytes that official implementations accept.
     pub strictness: Strictness,
     /// The limits.
     pub limits: Limits,

@@ -25,7 +25,7 @@ mod tag {
 }
 
 /// The maximum length of all full names together, in bytes. A full name includes the package and the outer
-/// messages, and the compiler and the tables hold several copies of it.
+/// messages. The compiler and the tables hold several copies of each name.
 pub const MAX_NAMES: usize = 1 << 22;
 /// The maximum length of a full name or an identifier in bytes, because errors quote names.
 pub const MAX_NAME: usize = 1024;
@@ -390,7 +390,8 @@ impl<'a> Names<'a> {
                 if !is_map_entry(entry.descriptor) {
                     return entry.name.clone();
                 }
-                // The table of the entry is checked separately.
+                // The name of an invalid key or value is empty. `message_table` reports the error for the
+                // entry itself.
                 let of = |number| {
                     let field = entry.descriptor.field.iter().find(|field| field.number() == number);
                     let kind = field.and_then(|field| self.kind_in_entry(entry, field));

@@ -1,5 +1,5 @@
-//! Rewrites files with an edition as proto2, because the compiler knows the features of editions but not
-//! their syntax.
+//! Rewrites files that have an edition into proto2 syntax, because the compiler knows the features of
+//! editions but not their syntax.
 
 use crate::descriptors::SYNTAXES;
 use crate::error::Result;

@@ -516,7 +516,7 @@ fn schemas_without_measure() {
     let large = format!("// {}", "-".repeat(1 << 20));
     assert!(compile(&alone(large)).unwrap_err().contains("larger than 1048576 bytes"));
     // Statements that would take the compiler minutes are refused. A tenth as many statements, which take
-    // seconds, are compiled.
+    // seconds, reach the compiler.
     let wrong = |count: usize| format!("message M {{\n{}}}", "int32 f = 1;\n".repeat(count));
     assert_eq!(
         compile(&alone(wrong(10_000))).unwrap_err(),

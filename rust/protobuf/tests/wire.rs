@@ -171,7 +171,8 @@ fn bools_and_zeros() {
         assert_eq!(hex::encode(&bytes), hex.replace(' ', ""), "{wire:?}");
         assert_eq!(decoded(&schema, "M", wire, &bytes), value);
     }
-    // A bool as a number and a negative zero are alternative forms, which lenient decoding accepts.
+    // A bool encoded as a number is an alternative form, and so is a negative zero. Lenient decoding accepts
+    // both.
     let other = decoded(&schema, "M", Wire::Compact, &hex::decode("080110001900").unwrap());
     let Value::Dictionary(other) = other else { panic!("{other:?}") };
     assert_eq!(

@@ -19,7 +19,7 @@ func run(plugin: EditorPlugin) -> void:
 	var arguments := OS.get_cmdline_user_args()
 	if arguments.size() == 2 and arguments[0] == "--pictures":
 		_pictures = arguments[1]
-	# Draws every frame.
+	# Makes the editor draw every frame, even if nothing has changed.
 	OS.low_processor_usage_mode = false
 	_panel = _find_panel()
 	_check("the panel is there", _panel != null)
@@ -63,8 +63,8 @@ func _inspect_value() -> void:
 	var tab: Control = _panel.inspect
 	_check("one value", not tab.contents.has_records and tab.problems.item_count == 0)
 	_check("the first value of the tree is the whole", tab.tree.get_root().get_child_count() == 1)
-	# Moves down the tree by keyboard: each line highlights the bytes of the value that the engine decodes
-	# there.
+	# Moves down the tree by keyboard. Each line must highlight exactly the bytes from which the engine decodes
+	# its value.
 	tab.tree.grab_focus()
 	var found_values: Array = []
 	for step in 12:
@@ -107,7 +107,7 @@ func _inspect_damaged() -> void:
 	var bytes := var_to_bytes({"name": "Ren", "hp": 87.5, "items": ["sword", "potion", "rope"], "level": 42})
 	var bad := bytes.hex_encode().find("potion".to_utf8_buffer().hex_encode()) / 2 - 4
 	bytes.encode_u32(bad, 4_000_000)
-	# A padding byte that no encoder writes.
+	# A padding byte that is not zero, which no encoder writes.
 	var odd := bytes.hex_encode().find("Ren".to_utf8_buffer().hex_encode()) / 2 + 3
 	bytes[odd] = 1
 	await _open("damaged.bin", bytes)
@@ -172,7 +172,7 @@ func _inspect_records() -> void:
 		await _until(func() -> bool: return tab.contents.bytes == torn)
 
 
-## The panel limits the nodes and problems that it keeps, for any number of bad records.
+## Checks that the panel keeps a limited number of nodes and problems, for any number of bad records.
 func _inspect_many_problems() -> void:
 	const LISTED := 1000
 	var tab: Control = _panel.inspect
@@ -203,7 +203,7 @@ func _inspect_many_problems() -> void:
 	zeros.resize(400_000)
 	await _open("zeros.bin", zeros)
 	_check("zeros after a power failure are one error", tab.contents.record_count == 1 and tab.problems.item_count == 1)
-	# Records of a bool with the value 7, then a record of an unknown type.
+	# 3000 records, each a bool with the value 7, then a record of an unknown type.
 	var odd := PackedByteArray()
 	for i in 3000:
 		odd.append_array([8, 0, 0, 0, TYPE_BOOL, 0, 0, 0, 7, 0, 0, 0])
@@ -366,7 +366,8 @@ func _inspect_edit() -> void:
 	tab._write.pressed.emit()
 	await _until(func() -> bool: return not tab._write.visible and tab.tree.is_visible_in_tree())
 	_check("one value is written as well", bytes_to_var(FileAccess.get_file_as_bytes(path)) == {"at": Vector2(3, 4)})
-	# Writes a file that only its owner may read. The name of the new file is taken by a link to a missing file.
+	# Writes a file that only its owner may read. A link to a missing file already has the name that the panel
+	# would give the new file.
 	FileAccess.set_unix_permissions(path, FileAccess.UNIX_READ_OWNER | FileAccess.UNIX_WRITE_OWNER)
 	var folder := DirAccess.open("user://")
 	folder.create_link("edited.save", "linked.save")
@@ -390,7 +391,7 @@ func _inspect_edit() -> void:
 		folder.remove(name)
 
 
-## Edits a key so that it repeats another one, then compares.
+## Checks that the panel refuses to write an edit that makes a key repeat another key.
 func _inspect_edit_refused() -> void:
 	var tab: Control = _panel.inspect
 	await _open("keys.save", FastVariantCodec.pack_batch([{[1]: 1, [2]: 2}]))
@@ -403,7 +404,7 @@ func _inspect_edit_refused() -> void:
 	tab._on_compare_pressed()
 
 
-## Tests which texts the panel takes for which values.
+## Tests which texts the panel accepts as the new value of each type.
 func _inspect_edit_texts() -> void:
 	var edit: RefCounted = load("res://addons/fast_variant_codec/panel/edit.gd").new()
 	for value: Variant in [
@@ -423,7 +424,7 @@ func _inspect_edit_texts() -> void:
 	var text := "Object(Node,\"name\":\"x\")"
 	_check("a text is no expression", bytes_to_var(edit.changed(contents, 0, text)) == text)
 	_check("a text that readers refuse is not written", edit.changed(contents, 0, "\ufeffa").is_empty())
-	# An int that no encoder writes.
+	# The int 5 with 64 bits, which no encoder writes.
 	await _open("value.bin", "020001000500000000000000".hex_decode())
 	contents = _panel.inspect.contents
 	_check("the same text changes no byte", edit.changed(contents, 0, "5") == contents.bytes)
@@ -506,7 +507,7 @@ func _inspect_comparison() -> void:
 	], str(found))
 	await _compare_with("same.bin", tab.contents.bytes)
 	_check("equal files have no difference", tab._title.text.ends_with("no difference"), tab._title.text)
-	# {"hp": 5} with a number that no encoder writes, and a record with bytes after its value.
+	# {"hp": 5} with a 64-bit 5, which no encoder writes, and a record with bytes after its value.
 	var number := "1b00000001000000040000000200000068700000020001000500000000000000".hex_decode()
 	var trailing := PackedByteArray([16, 0, 0, 0]) + var_to_bytes(5) + var_to_bytes(7) + FastVariantCodec.pack_batch(["x"])
 	for odd: Array in [[number, "non-canonical encoding"], [trailing, "record 0: 8 trailing bytes"]]:

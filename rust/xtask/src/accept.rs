@@ -68,5 +68,5 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<()> {
 
 type Write = fn(&Workspace, &Godot, &Path) -> Result<usize>;
 
-/// The test that compares the generated tables, and writes them if `ACCEPT` is set.
+/// Cargo's arguments for the test that checks the generated tables and, if `ACCEPT` is set, writes them.
 const PAGES: [&str; 5] = ["test", "--quiet", "--package", "conformance", "pages::"];

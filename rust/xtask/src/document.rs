@@ -1,11 +1,11 @@
-//! Generated parts of documents, and text that is replaced in files.
+//! Replaces generated parts of documents, and text in files.
 
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
-/// Replaces the text between the two comments with this name.
+/// Returns `text` with `content` between the comments `<!-- NAME: begin -->` and `<!-- NAME: end -->`.
 ///
 /// # Errors
 /// Fails if the text does not contain both comments.

@@ -140,8 +140,8 @@ impl Expectation {
     }
 }
 
-/// Splits standard error at its markers. `@@ expect <count> <name>` precedes each call, `@@ expect_script
-/// <count> <name>` a call with script errors; `@@ end` follows the last call.
+/// Splits standard error at its markers. `@@ expect <count> <name>` precedes a call, or
+/// `@@ expect_script <count> <name>` if the call causes script errors. `@@ end` follows the last call.
 ///
 /// # Errors
 /// Fails on a malformed marker, an error outside the markers, or a missing end, all of which mean that the

@@ -85,7 +85,8 @@ fn platform(folder: &str) -> String {
     if architecture.is_empty() { system.to_owned() } else { format!("{system} ({architecture})") }
 }
 
-/// The documents for users, by their path in `docs/`. The engine ignores the folder, so it imports no pictures.
+/// The documents for users, by their path in `docs/`. An empty `.gdignore` keeps the engine from importing
+/// their pictures.
 fn documents(workspace: &Workspace) -> Result<Vec<(String, Vec<u8>)>> {
     let docs = workspace.root.join("docs");
     let mut files: Vec<String> = archive::files_under(&docs)?.iter().map(|file| slashes(file)).collect();

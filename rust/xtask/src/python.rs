@@ -1,4 +1,4 @@
-//! A Python with the official protobuf implementation, with which the tests compare.
+//! Finds or installs a Python with the official protobuf implementation, the reference for the tests.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

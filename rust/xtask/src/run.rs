@@ -11,8 +11,8 @@ use anyhow::{Context, Result, bail, ensure};
 /// The time allowed for more output after the program has ended.
 const DRAIN: Duration = Duration::from_secs(5);
 
-/// The maximum silence after a script error. The error aborts the script, so nothing may be left that quits
-/// the engine.
+/// The maximum silence after a script error. The error aborts the script, which then may not reach the call
+/// that quits the engine.
 const STUCK: Duration = Duration::from_secs(20);
 
 /// The treatment of a program's output while it runs.
@@ -29,7 +29,8 @@ pub enum Echo {
 /// The result of a program.
 #[derive(Debug)]
 pub struct Outcome {
-    /// The exit status; `None` if the program was killed at its time limit.
+    /// The exit status; `None` if the program was killed at its time limit or because it was silent after a
+    /// script error.
     pub status: Option<ExitStatus>,
     /// Both streams, in the order of arrival.
     pub log: String,

@@ -166,8 +166,8 @@ impl<'a> Trial<'a> {
         judge::suite(&run::watch(&mut command, Echo::All, RUN_LIMIT)?)
     }
 
-    /// Quits `runs` times after a batch, with running jobs, and with jobs one frame old. Every run must end
-    /// by itself and cleanly, and must keep the data being saved.
+    /// Quits `runs` times in each of three states: after a batch, with new jobs, and with jobs that are one
+    /// frame old. Every run must end by itself and cleanly, and must keep the data being saved.
     pub fn quit(&self, runs: u64) -> Result<Tally> {
         let step = Progress::count("quitting", runs);
         for number in 1..=runs {

@@ -23,7 +23,7 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// Asks Cargo, whatever the current folder is.
+    /// Finds the repository with the help of Cargo, whatever the current folder is.
     pub fn find() -> Result<Self> {
         let metadata = metadata_command()
             .no_deps()

@@ -1,6 +1,6 @@
 @tool
 extends RefCounted
-## Writes the text of the editor's help on the extension's classes to a file: a JSON object by class name.
+## Writes the editor's help on the extension's classes to a file: a JSON object with one text per class.
 
 
 func write(file: String) -> void:

@@ -15,7 +15,7 @@ var _stopping := false
 var _calls := 0
 
 
-## `library` and `replacement` are files of the project.
+## Moves the file `replacement` to `library`, reloads the addon several times, and prints the results.
 func run(library: String, replacement: String) -> void:
 	for i in 5000:
 		_batch.append({"id": i, "text": "text %d" % i, "numbers": [i, i, i]})

@@ -31,8 +31,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         self.budget.limits.max_depth.min(format::MAX_DEPTH)
     }
 
-    /// Refuses a container nested too deeply in a key, at any strictness. An engine that hashes the key
-    /// prints an error for each such container.
+    /// Refuses a container nested too deeply in a key, at any strictness: see [`format::MAX_KEY_DEPTH`].
     #[inline(always)]
     pub(super) fn check_key_depth(&mut self, at: usize) -> Result<()> {
         if self.depth > self.max_container_depth {

@@ -167,13 +167,13 @@ fn is_one_value(bytes: &[u8]) -> bool {
     outline.error().is_none() && outline.end() >= bytes.len()
 }
 
-/// The evidence that shows Godot 3's format: see [`evidence_of_godot3`].
+/// The total weight of evidence that shows Godot 3's format: see [`evidence_of_godot3`].
 pub const SHOWS_GODOT3: u32 = 2;
 
 /// The weight of `bytes` as evidence that the file is Godot 3's. `bytes` must be a value of Godot 3 and not
 /// of Godot 4. One changed bit may turn a value of Godot 4 into a pool array of Godot 3, so two pool arrays
-/// are needed. One Dictionary or Array that is not empty is enough, and so is a value that is alone in its
-/// file.
+/// are needed. One Dictionary or Array that is not empty is enough. So is a value that is alone in its file,
+/// if Godot 4 has another id for its type.
 pub fn evidence_of_godot3(bytes: &[u8], is_alone: bool) -> u32 {
     let mut cursor = Cursor::new(bytes, 0);
     let header = cursor.u32().map(|header| header as u8);

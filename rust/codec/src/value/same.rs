@@ -123,8 +123,8 @@ fn hash_reals(reals: impl ExactSizeIterator<Item = f64>, state: &mut impl Hasher
     }
 }
 
-/// The float components of a value as the engine holds them. The engine has one precision, and rounds
-/// components of the other one.
+/// The float components of a value as the engine holds them. An engine with single precision rounds 64-bit
+/// components of `real_t`.
 fn reals(value: &Value) -> Option<Box<dyn ExactSizeIterator<Item = f64> + '_>> {
     let is_rounded = value.ty().is_real() && !cfg!(feature = "double");
     match value.components()? {

@@ -98,7 +98,7 @@ impl<'a> View<'a> {
     /// The value at the start of `bytes`, within [`Limits::for_save_files`].
     ///
     /// # Errors
-    /// Fails if the header is invalid or the bytes exceed `limits.max_bytes`.
+    /// Fails if the header is invalid or the bytes exceed [`Limits::max_bytes`].
     pub fn new(bytes: &'a [u8]) -> Result<Self> {
         Self::within(bytes, &SAVE_FILES)
     }

@@ -81,7 +81,7 @@ impl<'a, D: Dialect> View<'a, D> {
             }
             _ => return Err(self.unexpected("a value of components")),
         };
-        // The header bit for 64-bit components means nothing for a Color.
+        // The header bit for 64-bit components has a meaning only for types made of `real_t`.
         let precision = if self.ty().is_real() { precision } else { Precision::Single };
         Ok(Lanes { precision, le: self.bytes_at(at, self.ty().lanes_bytes(precision))? })
     }

@@ -29,10 +29,10 @@ use crate::format::{self, Shape, VariantType};
 use crate::utf8;
 
 /// A version of the format, which [`Decoder`](crate::stream::Decoder) reads and
-/// [`Encoder`](crate::stream::Encoder) writes. It is a type, so that the compiler specialises the code for
-/// each version.
+/// [`Encoder`](crate::stream::Encoder) writes. Each version is a type, so that the compiler specialises the
+/// code for it.
 pub trait Dialect: Clone + Debug + Default + 'static {
-    /// Whether header bits mark 64-bit reals and typed containers, and RIDs have an id.
+    /// Whether header bits mark 64-bit reals and typed containers, and whether RIDs have an id.
     const HAS_FLAGS: bool;
     /// Whether some writers leave garbage in padding and write small ints in 8 bytes.
     const HAS_CARELESS_WRITERS: bool;

@@ -130,7 +130,7 @@ pub enum Shape {
     Text,
     /// This many components.
     Fixed(Lane, usize),
-    /// Three counters, then texts.
+    /// The counts of names and subnames, flags, then texts.
     NodePath,
     /// A u64.
     Rid,

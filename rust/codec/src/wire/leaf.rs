@@ -52,7 +52,8 @@ pub enum Leaf<'a> {
     Text(&'a [u8]),
 }
 
-/// The value that fills `bytes`, as the engine reads it. `None` for other types and for headers with undefined bits.
+/// The value that fills `bytes`, as the engine reads it. `None` for other types, for headers with undefined
+/// bits, and for Strings that start with 0xEF, the first byte of a byte-order mark.
 #[inline(always)]
 pub fn leaf(bytes: &[u8]) -> Option<Leaf<'_>> {
     let mut cursor = Cursor::new(bytes, 0);

@@ -1,4 +1,4 @@
-//! Runs: consecutive numbers of one type in an Array.
+//! Runs: consecutive ints, floats or mathematical values of one type in an Array.
 
 use super::cursor::Cursor;
 use super::dialect::Dialect;
@@ -19,7 +19,7 @@ pub struct Run<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// Whether the next two values are numbers of one type, which are worth a run.
+    /// Whether the next two values have the same type, and values of this type may form a run.
     #[inline(always)]
     pub fn is_at_run<D: Dialect>(&self) -> bool {
         let rest = self.rest();
@@ -37,8 +37,9 @@ impl<'a> Cursor<'a> {
 }
 
 impl Run<'_> {
-    /// Reads the next int or float: whether it is wide, and its payload. Returns `None` if the number is not
-    /// accepted. Also returns `None` within the last 11 bytes, since each read takes 12.
+    /// Reads the next int or float: whether it is wide, and its payload. Returns `None` if the next value has
+    /// another type or `accept` refuses it. Also returns `None` within the last 11 bytes, since each read takes
+    /// 12.
     #[inline(always)]
     fn next_number(&mut self, ty: VariantType, accept: impl Fn(bool, u64) -> bool) -> Option<(bool, u64)> {
         let chunk = self.bytes.get(self.at..)?.first_chunk::<12>()?;

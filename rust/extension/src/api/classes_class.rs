@@ -101,7 +101,7 @@ impl FastVariantClasses {
     /// data of any version;
     /// [br]- [code]create[/code]: a Callable that returns a new object, for classes whose [code]_init[/code]
     /// needs arguments;
-    /// [br]- [code]keep_unknown[/code]: whether to keep properties in the data that the class does not have,
+    /// [br]- [code]keep_unknown[/code]: whether to keep properties that are in the data but not in the class,
     /// and to write them back, instead of failing. The Dictionary [code]_fast_variant_unknown[/code] in the
     /// object's metadata holds them.
     ///

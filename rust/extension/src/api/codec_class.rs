@@ -527,9 +527,10 @@ impl FastVariantCodec {
     /// noted, too; duplicate Dictionary keys are not detected. [code]notes_left_out[/code]: the number of
     /// further notes;
     /// [br]- [code]piece_offsets[/code], a [PackedInt64Array], and [code]piece_kinds[/code], a
-    /// [PackedByteArray]: the role of the bytes from each offset to the next one or to [code]end[/code]: 0 is
-    /// content, 1 a header, 2 the declared type of a container, 3 a count or length, 4 padding. There are at
-    /// most eight pieces for each of [param max_nodes]; the remaining bytes count as content.
+    /// [PackedByteArray]: the pieces of the bytes. A piece reaches from its offset to the next one, or to
+    /// [code]end[/code]. Its kind is 0 for content, 1 for a header, 2 for the declared type of a container, 3
+    /// for a count or length, and 4 for padding. There are at most eight pieces for each of
+    /// [param max_nodes]; the remaining bytes count as content.
     ///
     /// Each node has these keys:
     /// [br]- [code]type[/code]: an [enum Variant.Type]; [code]type_name[/code]: its name;

@@ -140,7 +140,7 @@ impl GodotConvert for ErrorCode {
 }
 
 impl ToGodot for ErrorCode {
-    // By value. godot-rust's type for this has no public name, so it is named through `i32`.
+    // Codes are passed by value. godot-rust's type for this has no public name, so it is named through `i32`.
     type Pass = <i32 as ToGodot>::Pass;
 
     fn to_godot(&self) -> i32 {

@@ -17,7 +17,7 @@ use crate::variant::keys::KeyCache;
 
 /// The maximum number of values that a description shows.
 const DESCRIBED: usize = 10_000;
-/// The maximum number of nodes for scripts.
+/// The maximum number of nodes that [`to_dictionary`] returns.
 const MAX_NODES: i64 = 100_000;
 /// The memory of a node and its Dictionary, in bytes.
 const NODE_BYTES: usize = 2400;

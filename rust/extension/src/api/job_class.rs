@@ -1,4 +1,4 @@
-//! The class FastVariantJob: a result in the future.
+//! The class FastVariantJob: a running or finished background job.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -46,7 +46,7 @@ pub struct FastVariantJob {
     base: Base<RefCounted>,
 }
 
-/// The editor recreates each object when it reloads the library.
+/// The editor recreates each object when it reloads the library; a job is then lost.
 #[godot_api]
 impl IRefCounted for FastVariantJob {
     fn init(base: Base<RefCounted>) -> Self {
@@ -209,8 +209,9 @@ impl Drop for FastVariantJob {
     }
 }
 
-/// The number of references that the extension itself holds: by the connection to `process_frame`, which
-/// keeps the job alive during `await`, and by a call through that connection.
+/// The number of references that the extension itself holds while `_frame` runs: one by the connection to
+/// `process_frame`, and two by the arguments of the running call. The connection keeps the job alive during
+/// `await`.
 const OWN_REFERENCES: i32 = 3;
 
 const FRAME: &str = "process_frame";
@@ -221,7 +222,7 @@ fn frames() -> Option<Gd<SceneTree>> {
     Engine::singleton().get_main_loop()?.try_cast::<SceneTree>().ok()
 }
 
-/// Wraps a job for scripts.
+/// Wraps a job for scripts. The engine calls `_begin` before the next frame.
 pub fn start(job: Arc<Job>) -> Gd<FastVariantJob> {
     let mut started = Gd::from_init_fn(|base| FastVariantJob::of(job, base));
     let held = started.to_variant();

@@ -125,7 +125,7 @@ impl IRefCounted for FastProtobufSchema {
 
 #[godot_api(secondary)]
 impl FastProtobufSchema {
-    /// Encodes [param message] as a message of type [param message_name], with or without the package.
+    /// Encodes [param message] as a message of type [param message_name], a name with or without its package.
     ///
     /// Fields are written in the order of their numbers, as in the official implementation's deterministic output. If
     /// the Dictionary does not fit the message, prints one error with the path to the field and the expected type, and
@@ -145,8 +145,9 @@ impl FastProtobufSchema {
 
     /// Decodes [param bytes] as a message of type [param message_name].
     ///
-    /// Returns a [Dictionary]. Accepts what official implementations accept: unknown fields are skipped, the last value
-    /// of a field wins. If the bytes cannot be decoded, prints one error and returns [code]null[/code].
+    /// Returns a [Dictionary]. Accepts what official implementations accept: unknown fields are skipped, and
+    /// the last value of a field wins. If the bytes cannot be decoded, prints one error and returns
+    /// [code]null[/code].
     #[func(gd_self)]
     fn decode(this: Gd<Self>, message_name: GString, bytes: PackedByteArray) -> Variant {
         guard("FastProtobufSchema.decode", || {
@@ -254,10 +255,11 @@ impl FastProtobufSchema {
         })
     }
 
-    /// Returns the fields of message [param message_name], in the order of their numbers. Each is a Dictionary with
-    /// [code]name[/code], [code]number[/code], [code]type[/code] as in the schema, and the flags [code]repeated[/code],
-    /// [code]map[/code], [code]required[/code] and [code]presence[/code]. A field has presence if its absence differs
-    /// from the default. If there is no such message, prints one error and returns an empty Array.
+    /// Returns the fields of message [param message_name], in the order of their numbers. Each is a
+    /// Dictionary with [code]name[/code], [code]number[/code], [code]type[/code] as in the schema, and the
+    /// flags [code]repeated[/code], [code]map[/code], [code]required[/code] and [code]presence[/code]. A
+    /// field has presence if its absence can be told from its default value. If there is no such message,
+    /// prints one error and returns an empty Array.
     #[func(gd_self)]
     fn get_fields(this: Gd<Self>, message_name: GString) -> Array<VarDictionary> {
         guard("FastProtobufSchema.get_fields", || {

@@ -362,7 +362,8 @@ impl FastVariantView {
         })
     }
 
-    /// Calls `look` with the steps of a path. Prints an error, unless `missing` excludes it.
+    /// Calls `look` with the steps of a path. Prints an error, except for a path that leads nowhere if
+    /// `missing` is `Quiet`.
     fn look<R>(
         this: &Gd<Self>,
         method: &str,

@@ -37,7 +37,7 @@ pub fn encode(values: &AnyArray, full_objects: bool, reasons: Reasons) -> Batch<
 }
 
 /// Encodes each value with `encode`, on several threads if `parallel`. All calls for the values of one part
-/// get the same `K`.
+/// share a `K`, such as a cache.
 pub fn encode_each<K: Default>(
     values: &AnyArray,
     parallel: bool,

@@ -42,7 +42,7 @@ impl<T: Element> Batch<T> {
     }
 }
 
-/// The outcome of a batch.
+/// The outcome of a running batch, which its threads share.
 pub struct Outcome {
     failed: Mutex<Failed>,
     /// The index of the last item to process; later ones are skipped.

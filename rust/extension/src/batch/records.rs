@@ -25,7 +25,8 @@ use crate::variant::input::{Input, Reading};
 use crate::variant::keys::KeyCache;
 use crate::variant::source::{Objects, element};
 
-/// Encodes all values as records for a file, prefixed with their length as a little-endian u32, in consecutive parts.
+/// Encodes all values as records for a file, each prefixed with its length as a little-endian u32. Returns
+/// the records in consecutive parts.
 ///
 /// # Errors
 /// Fails with the values that cannot be encoded, such as values that have a meaning only in the running game.
@@ -46,7 +47,7 @@ fn frame_with(values: &AnyArray, full_objects: bool, is_strict: bool) -> Result<
 }
 
 /// Encodes `count` values as records with `append`, in consecutive parts. All calls for the values of one
-/// part get the same `K`.
+/// part share a `K`, such as a cache.
 ///
 /// # Errors
 /// Fails with the values for which `append` fails.
@@ -115,7 +116,7 @@ pub struct Unpacked {
     pub values: OwnArray<Variant>,
     /// The objects to free if the caller never receives the values.
     pub created: CreatedObjects,
-    /// The end of the last valid record.
+    /// The offset of the end of the last valid record.
     pub end: usize,
     /// The first invalid record, if any, and its error.
     pub failed: Option<(usize, Error)>,

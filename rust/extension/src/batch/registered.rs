@@ -68,7 +68,7 @@ pub fn decode(buffers: &AnyArray, limits: &Limits, registry: &Arc<Registry>) -> 
     outcome.into_batch(created)
 }
 
-/// Encodes all values as records, prefixed with their length as a little-endian u32.
+/// Encodes all values as records, each prefixed with its length as a little-endian u32.
 ///
 /// # Errors
 /// Fails with the first value that cannot be encoded, or that shares an object with an earlier one. Records are read

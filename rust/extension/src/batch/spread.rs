@@ -51,7 +51,7 @@ impl Items for Slots<'_> {
 /// Calls `work` until it has taken all items, in order, on several threads if that is allowed and worthwhile.
 /// Each call takes a part of about equally many bytes, so that no thread gets all large items:
 /// `cargo xtask bench pack_batch` takes 6.7 ms, and 7.8 ms with parts of equally many items. The calling
-/// thread keeps a `K` from call to call; each part on the pool has its own.
+/// thread keeps a `K`, such as a cache, from call to call; each part on the pool has its own.
 ///
 /// Background work yields to calls in the foreground, and stops when it is cancelled.
 pub fn spread<T: Items, K: Default>(mut items: T, parallel: bool, work: impl Fn(&mut T, &mut K) + Sync) {
@@ -107,7 +107,8 @@ pub fn item<R, K: Default>(
     })
 }
 
-/// The caller's Array, or a copy that scripts cannot reach and threads can read.
+/// The caller's Array, or a copy of it if `copied` or if reading the Array would modify it. Scripts cannot
+/// reach the copy, and several threads can read it.
 ///
 /// # Errors
 /// [`ErrorKind::OutOfMemory`](variant_codec::ErrorKind::OutOfMemory).

@@ -120,7 +120,7 @@ pub fn advance(by: usize) {
     }
 }
 
-/// A call in the foreground, until dropped.
+/// Marks a call in the foreground as running, until dropped.
 pub struct Foreground(());
 
 impl Foreground {

@@ -75,7 +75,7 @@ pub struct Built {
 }
 
 impl Built {
-    /// A value, its conversions, and the objects that were created for it.
+    /// A value, the counts of its conversions, and the objects that were created for it.
     #[inline(always)]
     pub fn new(value: Variant, counts: ConversionCounts, created: CreatedObjects) -> Self {
         Self { value, dropped: counts.dropped, created }
@@ -100,7 +100,7 @@ impl Built {
 pub struct ConversionCounts {
     /// As in [`Built`].
     pub dropped: usize,
-    /// The number of characters in texts that containers were converted to.
+    /// The number of characters in the texts to which containers were converted.
     pub converted_text: usize,
 }
 

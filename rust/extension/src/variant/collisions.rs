@@ -1,9 +1,9 @@
 //! The cost of keys and names in the engine's hash tables.
 //!
 //! With `refuse_colliding_keys`, decoding refuses keys and names that were chosen to collide, as in a
-//! hash-flooding attack. It bounds the engine's probes in one call: at most 2,000,000 plus 128 per key for
-//! all keys, and at most 100,000 plus 16 per name for all names. Probes of names that the game has kept from
-//! earlier calls are not counted. Ordinary keys stay far below these bounds.
+//! hash-flooding attack. The option bounds the engine's probes in one call: at most 2,000,000 plus 128 per
+//! key for all keys, and at most 100,000 plus 16 per name for all names. Probes of names that the game has
+//! kept from earlier calls are not counted. Ordinary keys stay far below these bounds.
 //!
 //! To enforce these bounds, this file simulates the tables of Godot 4.4 to 4.6, and stops at the key that
 //! exceeds a bound. The tables of a newer engine may differ. There, every key counts as if it collided with
@@ -41,8 +41,8 @@ pub const FEW_KEYS: usize = 16;
 /// The allowed cost.
 struct Bounds {
     what: &'static str,
-    /// The number of free steps, and of allowed steps per key. The engine's hash puts numbered text close
-    /// together, which takes up to 200 steps per key for 10,000 keys.
+    /// The number of free steps, and of allowed steps per key. The engine's hash puts numbered texts close
+    /// together: 10,000 of them take up to 200 steps each, or 2,000,000 in all.
     free_steps: u64,
     steps_per_key: u64,
 }
@@ -322,7 +322,7 @@ mod tests {
 
     #[test]
     fn large_keys_and_keys_within_keys_cost_more() {
-        // Two keys are added for each comparison.
+        // Each Dictionary has two keys with the same hash: it costs one comparison, and its keys allow two.
         assert_eq!(pairs(8, false), 100_000);
         assert!((400..4000).contains(&pairs(16 * 3, false)));
         assert_eq!(pairs(32_000, false), 0);

@@ -14,9 +14,9 @@ use super::texts::{TextCache, hash};
 /// Recently seen keys. The String of a key is made once and then shared; a row of keys that repeats is copied by the
 /// engine in one call.
 ///
-/// With `cargo xtask bench entities` on one thread, cached keys decode at 1.0 × the engine's speed when
-/// copied, and at 1.5 × when borrowed. The benchmark takes 30 ms with copied rows, and 36 ms without. A cache
-/// kept between calls costs more than it saves: an int takes 57 instead of 44 ns.
+/// `cargo xtask bench entities` decodes on one thread at 1.0 × the engine's speed if it copies each cached
+/// key, and at 1.5 × if it borrows them. It takes 30 ms with copied rows, and 36 ms without. A cache kept
+/// between calls costs more than it saves: an int takes 57 instead of 44 ns.
 ///
 /// A thread keeps the cache for the values that it decodes in one call, such as the items of a batch.
 #[derive(Default)]
@@ -58,7 +58,7 @@ struct Row {
     template: Variant,
     /// The cost of the keys, if collisions are limited.
     effort: Effort,
-    /// Credit, used up by Dictionaries that start with this row and leave it.
+    /// The credit of the row. Dictionaries that start with this row and leave it use up the credit.
     credit: i32,
 }
 
@@ -83,7 +83,7 @@ pub struct RowCursor {
 }
 
 impl RowCursor {
-    /// The start of a Dictionary with `len` keys. Pass `wanted` if Dictionaries can be copied.
+    /// The cursor at the start of a Dictionary with `len` keys. Pass `wanted` if Dictionaries can be copied.
     #[inline(always)]
     pub fn start(len: usize, wanted: bool) -> Self {
         let wanted = wanted && (KeyCache::FEWEST..=KeyCache::MOST).contains(&len);

@@ -8,7 +8,7 @@ use variant_codec::{Error, Result};
 /// getter that encodes its object, would overflow the stack.
 pub struct Nested(());
 
-/// The calls on a thread.
+/// The running calls on a thread.
 #[derive(Clone, Copy)]
 struct Running {
     calls: u32,

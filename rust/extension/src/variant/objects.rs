@@ -1,7 +1,7 @@
 //! Creates objects from data, and decides which classes and scripts are allowed.
 //!
-//! Runs only if the caller has allowed objects. Scripts and setters run here, so everything happens on the calling
-//! thread.
+//! This code runs only if the caller has allowed objects. It runs scripts and setters, so everything happens
+//! on the calling thread.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -19,7 +19,7 @@ use variant_engine::{Reader, set_property, string, text_of};
 /// The classes and scripts of objects, and the names of their properties: each is looked up once in a call.
 #[derive(Default)]
 pub struct KnownObjects {
-    /// Looking up a singleton takes as long as setting two properties.
+    /// The engine's ClassDB, kept because looking up a singleton takes as long as setting two properties.
     db: Option<Gd<ClassDb>>,
     classes: Vec<Rc<Class>>,
     scripts: Vec<Rc<KnownScript>>,
@@ -103,8 +103,8 @@ impl KnownObjects {
     ///
     /// # Errors
     /// Fails if `script` is not the path of a script of this project, or a setter has freed the object. If
-    /// strict, also fails if the script cannot be attached, such as a script for another class; the engine
-    /// then only prints an error.
+    /// strict, also fails if the script cannot be attached, for example because it extends another class. The
+    /// engine only prints an error for such a script.
     pub fn set_property(
         &mut self,
         object: &mut NewObject,

@@ -56,7 +56,8 @@ impl<'k, 's> PartDispatcher<'k, 's> {
         (self.take)(PartTask { parts: vec![part], slots: PartSlots::Strings(slots) });
     }
 
-    /// The values that move to their entries when all slots are filled.
+    /// Hands over the remaining values. Returns the values that move to their entries when all slots are
+    /// filled.
     ///
     /// # Errors
     /// [`ErrorKind::OutOfMemory`](variant_codec::ErrorKind::OutOfMemory).

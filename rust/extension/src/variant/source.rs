@@ -178,7 +178,7 @@ impl<'a, 's> Walker<'a, 's> {
             return self;
         }
         let deepest = self.deepest.min(depth + format::MAX_KEY_DEPTH);
-        // Keys that are null objects themselves are counted instead.
+        // A key that is itself a null object is counted instead; see `StrictKeys`.
         let refuses_nulls = self.refuses_nulls || self.reader.ty(key) != Some(VariantType::Object);
         Self { splitter: None, deepest, refuses_nulls, ..self }
     }
@@ -502,7 +502,7 @@ impl<'a, 's> Walker<'a, 's> {
         Ok(())
     }
 
-    /// Returns whether a key can change after it has become one.
+    /// Returns whether a key can change after it has been added to a Dictionary.
     #[inline(always)]
     fn may_change(self, key: &Variant) -> bool {
         self.reader.ty(key).is_some_and(|ty| ty >= VariantType::Dictionary)
@@ -761,7 +761,7 @@ pub fn encoded_size(value: &Variant, objects: Objects<'_>) -> Result<usize> {
     Ok(measure.bytes())
 }
 
-/// The numbers of a Dictionary's keys that may decode to the same key, by kind.
+/// The counts, by kind, of those keys of a Dictionary that may decode to the same key.
 #[derive(Default)]
 struct StrictKeys {
     nils: u32,

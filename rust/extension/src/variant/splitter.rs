@@ -32,7 +32,7 @@ impl<'a> Splitter<'a> {
     }
 
     /// The number of elements or entries in a part of about [`PART_BYTES`], if `done` of them took `bytes`.
-    /// `None` if the `left` remaining ones are not worth other threads.
+    /// `None` if the `left` remaining ones are too few to share with other threads.
     #[inline(always)]
     pub fn per_part(bytes: usize, done: usize, left: usize) -> Option<usize> {
         if bytes < PART_BYTES {

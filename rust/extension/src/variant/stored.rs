@@ -16,8 +16,8 @@ use variant_codec::format::SCRIPT_PATH_PREFIX;
 use variant_codec::{Error, Result};
 use variant_engine::{class_name, get_property, text_of};
 
-/// The stored properties of objects. They are queried once in a call for a class and script whose objects all
-/// have the same properties.
+/// The stored properties of objects. Within one call, they are queried once per class and script if all its
+/// objects have the same properties.
 ///
 /// A query makes the engine create a Dictionary for each property. `cargo xtask bench objects` encodes on one thread at
 /// 0.25 × the engine's speed with a query for each object, and at 2 × with one query.

@@ -7,7 +7,8 @@ use godot::builtin::GString;
 /// The cache soon turns itself off for data without repetition.
 pub struct TextCache {
     seen: usize,
-    /// Reduced by each text that the cache does not have.
+    /// The cache is off once this is 0. Each text that the cache has not seen costs 1, and each cached one
+    /// earns `GAIN`.
     credit: i32,
     slots: Vec<TextSlot>,
 }
@@ -37,7 +38,7 @@ impl TextCache {
     const CREDIT: i32 = 256;
     const GAIN: i32 = 6;
 
-    /// The String of a text. Calls `make` for it, unless it is cached.
+    /// The String of a text: the cached one, or else the one that `make` creates.
     #[inline(always)]
     pub fn string(&mut self, text: &[u8], make: impl FnOnce() -> Option<GString>) -> Option<GString> {
         if text.len() > Self::LONGEST || self.credit <= 0 || text.is_empty() {

@@ -30,7 +30,8 @@ impl<'k> Validator<'k> {
     }
 }
 
-/// The declared type, if no script must be loaded for it.
+/// The declared type if it is a built-in type other than Object. Otherwise untyped, so that no script is
+/// loaded.
 fn built_in(element: ElementType<'_>) -> ElementType<'_> {
     match element {
         ElementType::Builtin(ty) if ty != VariantType::Object => element,
@@ -152,7 +153,7 @@ impl<'k> Sink for Validator<'k> {
     }
 
     fn begin_object(&mut self, _class: Text<'_>, _properties: usize) -> Result<bool> {
-        // Stands for a new object, which equals no other key.
+        // This id stands for a new object, which equals no other key.
         self.object_id(u64::MAX)?;
         Ok(std::mem::take(&mut self.in_key))
     }

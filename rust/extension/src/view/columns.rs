@@ -34,7 +34,8 @@ pub struct Column {
     default: Variant,
 }
 
-/// The cells, by the packed array for their type; `Any` if there is none.
+/// The cells of a column, with one variant for each type that has a packed array, and `Any` for all other
+/// types.
 enum Cells {
     Int(Vec<i64>),
     Float(Vec<f64>),
@@ -81,7 +82,7 @@ impl Cells {
         }
     }
 
-    /// Adds a field of the cells' type; `decode` decodes it if there is no packed array.
+    /// Adds a field of the cells' type; `decode` decodes it if there is no packed array for the type.
     #[inline]
     fn read<D: Dialect>(
         &mut self,
@@ -139,14 +140,16 @@ impl Cells {
 }
 
 impl Column {
-    /// The field at `key`, of this type. Rows without it get `default`, or the type's own default if that is Nil.
+    /// A column of the field at `key`, of this type. Rows without such a field get `default`. If `default` is
+    /// Nil, they get the type's own default.
     ///
     /// # Errors
     /// Fails if the default has another type.
     pub fn new(key: Step, ty: VariantType, default: &Variant) -> Result<Self> {
         let mut cells = Cells::of(ty);
         let default = match (&cells, Reader::new().ty(default)) {
-            // The engine would print an error for each row.
+            // Converted here, because the engine would print an error for each row if the text is not a
+            // color.
             (Cells::Color(_), Some(VariantType::String)) => {
                 Color::from_string(&default.to::<GString>()).ok_or_else(|| misfit(default, ty))?.to_variant()
             }

@@ -1,6 +1,6 @@
 //! Parts of encoded data, read without decoding the rest.
 //!
-//! | file | does |
+//! | file | purpose |
 //! |---|---|
 //! | `shown.rs` | the contents of a view, and the values at its paths |
 //! | `path.rs` | paths as scripts pass them |

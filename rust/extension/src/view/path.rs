@@ -15,7 +15,7 @@ pub enum Step {
     Text(String),
     /// An int key or index.
     Int(i64),
-    /// Another key.
+    /// A key of another type.
     Value(Value),
     /// A segment of a path that was passed as text.
     Segment(String),

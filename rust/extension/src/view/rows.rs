@@ -19,8 +19,8 @@ use crate::variant::nested::Nested;
 
 /// A visitor of the fields of each row.
 pub trait EachRow {
-    /// Visits the row at `index`, whose bytes are in `input`. `fields` has the fields in the order of the
-    /// keys. `spent` is the share of the limits that earlier rows of the same value have used.
+    /// Visits the row at `index`. `fields` has its fields in the order of the keys, and `input` is the input
+    /// for decoding them. `spent` is the share of the limits that earlier rows of the same value have used.
     ///
     /// # Errors
     /// Fails if the bytes are invalid.

@@ -97,8 +97,8 @@ impl<'a> MessageDecoder<'a> {
         Ok(index)
     }
 
-    /// Fails in strict mode if fields are not sorted by number. Also fails in strict mode if a field repeats
-    /// that is neither an unpacked list nor a map.
+    /// Fails in strict mode if fields are not sorted by number. Also fails in strict mode if a field repeats,
+    /// unless the field is an unpacked list or a map.
     fn check_order(&self, field: &Field, rank: u16, last: Option<u16>, at: usize) -> Result<()> {
         self.odd(last.is_some_and(|last| rank < last), at, Oddity::Order)?;
         let may_repeat = matches!(field.label, Label::Repeated | Label::Map);

@@ -10,7 +10,8 @@ use anyhow::{Context, Result, bail};
 const WATCHED: Duration = Duration::from_millis(500);
 /// The share of one processor that other processes may use.
 const TOLERATED: f64 = 0.15;
-/// The number of attempts: a short burst, such as the end of the previous process, is forgiven.
+/// The number of attempts to find the processors idle. A short burst, such as the end of the previous
+/// process, may spoil an attempt.
 const ATTEMPTS: u32 = 6;
 
 /// Fails while other processes use the processors, because they would distort the ratios.

@@ -46,7 +46,7 @@ pub struct Row {
     pub codec_free_ns: f64,
     /// The encoded size in bytes.
     pub bytes: u64,
-    /// The size of the codec's own format: protobuf, or a patch.
+    /// The size of the codec's output in bytes. It differs from `bytes` for protobuf and for patches.
     pub codec_bytes: u64,
 }
 

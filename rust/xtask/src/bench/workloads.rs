@@ -1,4 +1,4 @@
-//! Workloads.
+//! The workloads of `cargo xtask bench`.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -117,7 +117,8 @@ impl Snippet {
         format!("whole_{}.gd", self.name())
     }
 
-    /// The scripts with their file names. The first script has the method `run`, unless it is a program.
+    /// The scripts with their file names. The first script has the method `run`, unless the snippet is a
+    /// program.
     fn scripts(&self) -> Vec<(String, String)> {
         let name = self.name();
         if let Some(file) = self.program() {

@@ -36,7 +36,8 @@ struct Stamp {
     godot: Godot,
 }
 
-/// Tries `GODOT4_BIN`, then `godot4` and `godot` on PATH, then the private folder, installed if needed.
+/// Tries `GODOT4_BIN`, then `godot4` and `godot` on PATH, then the engine in the private folder. Installs the
+/// private engine if needed.
 pub fn find_or_install(workspace: &Workspace) -> Result<Godot> {
     if let Some(program) = env::var_os("GODOT4_BIN") {
         let program = PathBuf::from(program);

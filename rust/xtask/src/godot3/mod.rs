@@ -38,8 +38,8 @@ const SERVER: &str = "godot3-server";
 /// Whether server builds exist for this system.
 const HAS_SERVER: bool = cfg!(all(target_os = "linux", target_arch = "x86_64"));
 
-/// The project's folder in the user's home. It is created here, because Godot 3.2 reports that it cannot
-/// create the folder, although it does.
+/// The project's folder in the user's home. This program creates the folder first, because Godot 3.2 reports
+/// an error when it creates the folder itself.
 const USER_FOLDER: &str = "godot/app_userdata/Exchange with Godot 3";
 
 /// A Godot 3 engine that is known to start.

@@ -86,7 +86,7 @@ pub fn conformance(
     Ok((godot.version, total))
 }
 
-/// Runs all suites in this engine with this library, even if some fail.
+/// Runs [`SUITES`] and [`AGAIN`] in this engine with this library, even if some fail.
 pub fn suites(
     toolchain: &Toolchain<'_>,
     platform: &Platform,

@@ -1,4 +1,4 @@
-//! Compares our protobuf with the official implementation.
+//! Compares `variant_protobuf` with the official implementation.
 
 use std::time::Duration;
 

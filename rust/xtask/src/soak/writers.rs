@@ -77,7 +77,7 @@ impl Site<'_> {
                 .into_iter()
                 .map(|(_, mut command)| scope.spawn(move || Self::result(&mut command)))
                 .collect();
-            // A process that ends early prints the reason.
+            // Stops waiting if a process ends early. Its result below contains the reason.
             while names.iter().any(|name| !file(&format!("{name}.ready")).exists())
                 && !writers.iter().chain([&loads]).any(thread::ScopedJoinHandle::is_finished)
             {

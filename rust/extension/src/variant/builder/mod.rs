@@ -38,7 +38,7 @@ pub struct VariantBuilder<'k, 's> {
     /// Scratch memory for code units.
     units: Vec<u32>,
     dropped: usize,
-    /// The number of characters in texts that containers were converted to.
+    /// The number of characters in the texts to which containers were converted.
     converted_text: usize,
     created: CreatedObjects,
     /// Makes objects of registered classes.

@@ -106,7 +106,7 @@ impl Class {
         };
         let (upgrade, create) = (callable(options, "upgrade")?, callable(options, "create")?);
         // The engine reports no error for a call with the wrong number of arguments, and returns an empty
-        // Dictionary. For a custom Callable, an argument count of 0 may also mean that it is unknown.
+        // Dictionary. For a custom Callable, an argument count of 0 may also mean that the count is unknown.
         let takes = |callable: &Callable| callable.get_argument_count();
         if upgrade
             .as_ref()

@@ -114,9 +114,9 @@ enum Kind {
     /// An object: its index once its class is known, and the meaning of the next value.
     Object(Option<usize>, Part),
     Reference,
-    /// The UID.
+    /// A resource, with its UID.
     Resource(String),
-    /// The types of the elements.
+    /// A typed container, with the types of its elements.
     Container(VariantType, [ContainerType; 2]),
     Plain,
     Objects,
@@ -179,7 +179,7 @@ impl ObjectReader {
             let is_tagged = value.ty() == VariantType::Dictionary && value.len()? == 1;
             self.target_at = match value.find(&tag::REFERENCE.into())?.filter(|_| is_tagged) {
                 Some(index) => {
-                    // JSON has no ints.
+                    // In data from JSON, the index is a float.
                     let index = index.as_i64().or_else(|_| index.as_f64().map(|float| float as i64))?;
                     let entry = usize::try_from(index).ok().and_then(|index| self.table.get(index));
                     entry.map_or(usize::MAX, |entry| entry.at)
@@ -351,7 +351,7 @@ impl ObjectReader {
                     let object = index.and_then(|index| self.objects.get_mut(index)).ok_or_else(misplaced)?;
                     object.set_version(int(&value, "a version")?)?;
                 }
-                // `value` handles properties.
+                // The method `value` handles properties.
                 Part::Property(_) => return Err(misplaced()),
                 Part::Unknown(name) => {
                     let object = index.and_then(|index| self.objects.get_mut(index)).ok_or_else(misplaced)?;
@@ -681,7 +681,7 @@ impl NewObject {
         Ok(())
     }
 
-    /// Sets the properties, and keeps the containers that were set.
+    /// Sets the properties, and adds the containers among their values to `containers`.
     fn set_properties(&mut self, containers: &mut Vec<Variant>) -> Result<()> {
         let class = Arc::clone(&self.class);
         for (position, value) in std::mem::take(&mut self.values) {

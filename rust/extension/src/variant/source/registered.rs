@@ -239,7 +239,8 @@ impl<'s> Walker<'_, 's> {
         })
     }
 
-    /// Writes a Dictionary whose first key looks like a tag as the value of a Dictionary tagged as plain.
+    /// Wraps a Dictionary whose first key looks like a tag: writes it as the value of [`tag::PLAIN`] in
+    /// another Dictionary.
     pub(super) fn write_plain<S: Sink>(self, variant: &Variant, sink: &mut S, depth: u32) -> Result<()> {
         let walker = self.without_splitter();
         self.write_tag(sink, (tag::PLAIN, 1), depth, |sink, _| {

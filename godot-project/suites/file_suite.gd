@@ -458,6 +458,14 @@ func test_other_formats() -> bool:
 	_write(PATH, changed)
 	checks.same_value("load_batch of a changed bit", [[28], false],
 			[FastVariantCodec.load_batch(PATH).value, "Godot 3" in FastVariantCodec.load_batch(PATH).message])
+	# One changed bit makes a Dictionary of Godot 4 an Array of Rect2 of Godot 3.
+	changed = FastVariantCodec.pack_batch([2, "Forest", {Vector2i(0, 2): 0, Vector2i(1, 2): 1}])
+	changed[36] ^= 8
+	_write(PATH, changed)
+	checks.same_value("load_batch of a changed Dictionary", [2, "Forest"], FastVariantCodec.load_batch(PATH).value)
+	# Truncated inside the last record, this file is also one Array that starts with a Basis.
+	_write(PATH, FastVariantCodec.pack_batch(["Chapter 1: Forest", {"hp": 87, "pos": Vector2(3, 4)}]).slice(0, 76))
+	checks.same_value("load_batch of a truncated file", ["Chapter 1: Forest"], FastVariantCodec.load_batch(PATH).value)
 	# Truncated inside the last record, this file is also one PackedFloat32Array.
 	_write(PATH, FastVariantCodec.pack_batch([{"k": "day0"}, {"k": "day1"}, {"k": "day2"}, {"k": "day3"}]).slice(0, 116))
 	checks.same_int("append_batch to a truncated file", ERR_FILE_CORRUPT, _write_silently("append_batch", PATH, [6]))

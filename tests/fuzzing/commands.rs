@@ -35,7 +35,7 @@ pub fn check(data: &[u8]) {
     let _ = json::get(&input, "0/0", notation, false, &mut out);
     let _ = stats::stats(&input, 20, &mut out);
     let _ = compare::fingerprint(&input, &mut out);
-    // Parsing a filter takes longer than reading a small input.
+    // Queries only one input in 512, because parsing a filter takes longer than reading a small input.
     if tail.below(512) == 0 {
         let options = Options { notation, raw: true, compact: true, slurp: false, null_input: false };
         let _ = query(&input, "..", &options, &mut out);

@@ -313,8 +313,8 @@ impl Case<'_> {
         self.check("compact: the same is read", same, || differ(&found, value));
         let again = self.message.encode(value, &EncodeOptions { wire: Wire::Compact });
         self.check("compact: the same is written", again == Ok(bytes.clone()), || format!("{again:?}"));
-        // In packed lists, zigzag takes one more byte if a number's highest bit is the last bit of a varint's
-        // byte.
+        // In packed lists, zigzag doubles a positive number. It takes one more byte if the number fills all
+        // seven bits of its last varint byte.
         let grows = |field: &Field, value: &Json| {
             let zigzag = field.packed && matches!(field.ty.as_str(), "int32" | "int64" | "enum");
             let fills = |item: &Json| {

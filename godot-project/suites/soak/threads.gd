@@ -386,7 +386,7 @@ func _broken_items() -> Array[Item]:
 	return items
 
 
-## A value that encodes strictly to bytes that decode strictly.
+## Returns the item for a value; null if try_encode refuses the value or try_decode refuses its bytes.
 func _item(value: Variant) -> Item:
 	var bytes := Oracle.engine_encode(value)
 	if not FastVariantCodec.try_encode(value).is_ok() or not FastVariantCodec.try_decode(bytes).is_ok():

@@ -13,7 +13,7 @@ use variant_codec::{Limits, Result, VariantType, View};
 use crate::check::Checker;
 use crate::exact;
 use crate::failure::{Failure, Outcome};
-use crate::input::{self, Format, Input};
+use crate::input::{self, Format, Input, Placed};
 use crate::json::{self, Notation};
 use crate::output::Output;
 
@@ -63,12 +63,13 @@ struct Comparison<'i, 'o> {
 
 impl Comparison<'_, '_> {
     /// Compares two records; one may be missing. Returns whether to compare more records.
-    fn record(&mut self, index: u64, old: Option<&[u8]>, new: Option<&[u8]>) -> Outcome<bool> {
+    fn record(&mut self, index: u64, old: Option<Placed<'_>>, new: Option<Placed<'_>>) -> Outcome<bool> {
         let record =
             if self.old.has_records || self.new.has_records { format!("[{index}]") } else { String::new() };
         match (old, new) {
             (Some(old), Some(new)) => self.values(index, &record, old, new)?,
             (old, new) => {
+                let summary = |(_, bytes)| summary(bytes);
                 self.differs = true;
                 if self.left == 0 {
                     self.is_cut = true;
@@ -81,10 +82,21 @@ impl Comparison<'_, '_> {
         Ok(!self.is_cut)
     }
 
-    fn values(&mut self, index: u64, record: &str, old: &[u8], new: &[u8]) -> Outcome<()> {
+    fn values(
+        &mut self,
+        index: u64,
+        record: &str,
+        (old_start, old): Placed<'_>,
+        (new_start, new): Placed<'_>,
+    ) -> Outcome<()> {
         let failed = |error| {
-            let name = format!("{} and {}", self.old.name_of(index), self.new.name_of(index));
-            Failure::data(&name, &error)
+            let (old_name, new_name) = (self.old.name_of(index), self.new.name_of(index));
+            for (name, start, bytes) in [(&old_name, old_start, old), (&new_name, new_start, new)] {
+                if let Err(error) = Checker::default().check(bytes, &self.limits) {
+                    return Failure::data_at(name, error, bytes, start);
+                }
+            }
+            Failure::data(&format!("{old_name} and {new_name}"), &error)
         };
         // Ask for one more difference than is printed, to know whether more differences exist.
         let found = differences(old, new, self.left.saturating_add(1), &self.limits).map_err(failed)?;

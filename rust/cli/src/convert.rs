@@ -1,7 +1,7 @@
 //! `convert`: writes the same values in another form.
 
 use clap::ValueEnum;
-use variant_codec::godot3::{Downgrade, Loss};
+use variant_codec::godot3::{Change, Downgrade, Loss, add_change};
 use variant_codec::stream::{Decoder, Source as _};
 use variant_codec::{Error, Limits, Result, Strictness, VariantType, View, frames};
 
@@ -20,7 +20,7 @@ pub enum To {
 }
 
 /// Writes all values in the form `to`, by default the form of the input. Copies the bytes of the values,
-/// unless Godot 3's format is written.
+/// unless Godot 3's format is written. Prints the types that this changes on standard error.
 pub fn convert(
     input: &Input,
     to: Option<To>,
@@ -30,44 +30,35 @@ pub fn convert(
 ) -> Outcome<()> {
     let limits = input::limits();
     let failed = |error: Error| Failure::data(&input.name, &error);
+    let mut changes = Vec::new();
+    let mut with_dialect = |value: &[u8], take: &mut dyn FnMut(&[u8]) -> Result<()>| {
+        let Some(loss) = for_godot3 else { return take(value) };
+        let mut downgrade = Downgrade::new(Vec::new(), loss);
+        Decoder::new(value, Strictness::Strict, &limits).write_into(&mut downgrade)?;
+        take(downgrade.output())?;
+        downgrade.into_changes().into_iter().for_each(|change| add_change(&mut changes, change));
+        Ok(())
+    };
     let mut contents = Vec::new();
+    let append = |value: &[u8]| with_dialect(value, &mut |value| frames::try_append(&mut contents, value));
     match (input.has_records, to.map_or(input.has_records, |to| to == To::Records)) {
-        (true, true) => each_checked(input, |value| {
-            with_dialect(value, for_godot3, &limits, |value| frames::try_append(&mut contents, value))
-        })?,
-        (false, true) => {
-            let value = whole(input)?;
-            elements(&value, &limits, |element| {
-                with_dialect(element, for_godot3, &limits, |value| frames::try_append(&mut contents, value))
-            })
-            .map_err(failed)?;
-        }
+        (true, true) => each_checked(input, append)?,
+        (false, true) => elements(&whole(input)?, &limits, append).map_err(failed)?,
         (_, false) => {
-            contents = whole(input)?;
-            if for_godot3.is_some() {
-                let value = std::mem::take(&mut contents);
-                with_dialect(&value, for_godot3, &limits, |value| {
-                    contents = value.to_vec();
-                    Ok(())
-                })
-                .map_err(failed)?;
-            }
+            let value = whole(input)?;
+            let mut take = |value: &[u8]| {
+                contents = value.to_vec();
+                Ok(())
+            };
+            with_dialect(&value, &mut take).map_err(failed)?;
         }
     }
-    target.write(contents, out)
-}
-
-/// Calls `take` with the value, converted to Godot 3's format if `for_godot3` is set.
-fn with_dialect(
-    value: &[u8],
-    for_godot3: Option<Loss>,
-    limits: &Limits,
-    take: impl FnOnce(&[u8]) -> Result<()>,
-) -> Result<()> {
-    let Some(loss) = for_godot3 else { return take(value) };
-    let mut downgrade = Downgrade::new(Vec::new(), loss);
-    Decoder::new(value, Strictness::Strict, limits).write_into(&mut downgrade)?;
-    take(&downgrade.into_output())
+    target.write(contents, out)?;
+    for Change { from, to, count } in changes {
+        let values = if count == 1 { "value" } else { "values" };
+        anstream::eprintln!("changed: {from} to {to}, {count} {values}");
+    }
+    Ok(())
 }
 
 /// Calls `take` with each value of the file. Fails if strict decoding refuses one.

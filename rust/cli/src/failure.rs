@@ -35,11 +35,18 @@ impl Failure {
         Self::Data(format!("{name}: {}", in_words(error.clone())))
     }
 
+    /// Like [`Failure::data`], for an error whose offset starts at `start` in the file.
+    pub fn data_in(name: &str, error: Error, start: u64) -> Self {
+        Self::data(name, &error.shifted(usize::try_from(start).unwrap_or(usize::MAX)))
+    }
+
     /// Like [`Failure::data`], with the bytes around the invalid byte. `bytes` starts at `start` in the file.
     pub fn data_at(name: &str, error: Error, bytes: &[u8], start: u64) -> Self {
         let excerpt = error.offset().map_or_else(String::new, |at| excerpt(bytes, at, start));
-        let error = error.shifted(usize::try_from(start).unwrap_or(usize::MAX));
-        Self::Data(format!("{name}: {}{excerpt}", in_words(error)))
+        match Self::data_in(name, error, start) {
+            Self::Data(text) => Self::Data(text + &excerpt),
+            other => other,
+        }
     }
 
     /// An error in reading or writing the file `name`.
@@ -81,6 +88,12 @@ pub fn in_words(error: Error) -> Error {
         ErrorKind::TrailingBytes(count) => {
             let bytes = if *count == 1 { "byte follows" } else { "bytes follow" };
             let message = format!("{count} {bytes} the value; expected none");
+            error.with_kind(ErrorKind::Message(message.into()))
+        }
+        ErrorKind::NotCanonical(oddity) if oddity.is_harmless() => {
+            let message = format!(
+                "non-canonical encoding: {oddity}; engines read it, and so does check --allow-non-canonical"
+            );
             error.with_kind(ErrorKind::Message(message.into()))
         }
         _ => error,

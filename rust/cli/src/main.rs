@@ -17,7 +17,7 @@ use gdvar::check::check;
 use gdvar::compare;
 use gdvar::convert::{To, convert};
 use gdvar::failure::{Failure, Outcome};
-use gdvar::input::{Damage, Format, Input, name_of};
+use gdvar::input::{Damage, Format, Input};
 use gdvar::json::{self, As, Notation};
 use gdvar::output::{Output, Target};
 use gdvar::patch;
@@ -25,7 +25,7 @@ use gdvar::query::{Options, query};
 use gdvar::repair::repair;
 use gdvar::show::show;
 use gdvar::stats::stats;
-use gdvar::textconv::textconv;
+use gdvar::textconv;
 
 /// Shows, compares, checks and converts Godot's encoded Variants.
 ///
@@ -108,7 +108,7 @@ struct Show {
     /// Print the offset of each value
     #[arg(long)]
     offsets: bool,
-    /// The most values to show per record
+    /// The most keys and values to show per record
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     most: usize,
 }
@@ -328,7 +328,7 @@ fn run(command: Command, out: &mut Output) -> Outcome<()> {
             Some(patch) => patch::write(&old, &new, &format, &patch, force, out),
             None => compare::diff(&old, &new, &format, most, out),
         },
-        Command::Textconv(file) => textconv(&name_of(&file.file), file.open(), out),
+        Command::Textconv(OneFile { file, format }) => textconv::of_file(&file, &format, out),
         Command::Repair(Repair { mut file, output, force }) => {
             file.format.damage = Damage::Filled;
             repair(&file.open()?, &output, force, out)

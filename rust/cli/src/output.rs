@@ -213,7 +213,8 @@ pub fn write(path: Option<&Path>, contents: Vec<u8>, force: bool, out: &mut Outp
                 "encoded bytes are not for a terminal: name a file with --output".to_owned(),
             ));
         }
-        return out.bytes().write_all(&contents).map_err(Failure::output);
+        let out = out.bytes();
+        return out.write_all(&contents).and_then(|()| out.flush()).map_err(Failure::output);
     };
     let name = input::name_of(path);
     if path.as_os_str().to_string_lossy().ends_with(std::path::is_separator) {

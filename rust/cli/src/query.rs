@@ -70,7 +70,7 @@ pub fn query(input: &Input, filter: &str, options: &Options, out: &mut Output) -
             .map_err(|error| Failure::file("cannot start a thread", &error))?;
         let printed = print(&filter, options, receiver, out);
         let read = reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        printed.and(read)
+        read.and(printed)
     })
 }
 
@@ -86,7 +86,14 @@ fn definitions() -> impl Iterator<Item = jaq_all::jaq_core::load::parse::Def<&'s
 }
 
 /// Sends all values as JSON, many at a time, until the receiver is dropped.
-fn read_values(input: &Input, notation: Notation, sender: &SyncSender<Vec<u8>>) -> Outcome<()> {
+///
+/// # Errors
+/// If reading fails, the receiver gets an error as well, so that a filter of all values has no result.
+fn read_values(
+    input: &Input,
+    notation: Notation,
+    sender: &SyncSender<Result<Vec<u8>, String>>,
+) -> Outcome<()> {
     const SENT_AT_ONCE: usize = 64 << 10;
 
     let limits = input::limits();
@@ -98,19 +105,27 @@ fn read_values(input: &Input, notation: Notation, sender: &SyncSender<Vec<u8>>) 
         if text.len() < SENT_AT_ONCE {
             return Ok(());
         }
-        sender.send(std::mem::take(&mut text)).map_err(|_| Failure::Closed)
+        sender.send(Ok(std::mem::take(&mut text))).map_err(|_| Failure::Closed)
     });
     match read {
         Err(Failure::Closed) => Ok(()),
         read => {
             // The receiver is gone if the filter ended early.
-            let _ = sender.send(text);
+            let _ = sender.send(Ok(text));
+            if read.is_err() {
+                let _ = sender.send(Err("the rest of the file cannot be read".to_owned()));
+            }
             read
         }
     }
 }
 
-fn print(filter: &Filter, options: &Options, values: Receiver<Vec<u8>>, out: &mut Output) -> Outcome<()> {
+fn print(
+    filter: &Filter,
+    options: &Options,
+    values: Receiver<Result<Vec<u8>, String>>,
+    out: &mut Output,
+) -> Outcome<()> {
     let pretty = Pp {
         indent: (!options.compact).then(|| "  ".to_owned()),
         styles: if out.is_coloured() { Styles::ansi() } else { Styles::default() },
@@ -119,8 +134,11 @@ fn print(filter: &Filter, options: &Options, values: Receiver<Vec<u8>>, out: &mu
     };
     let is_terminal = out.is_terminal();
     let out = out.bytes();
-    let mut values = values.into_iter().flat_map(|text| read::parse_many(&text).collect::<Vec<_>>());
-    let slurped = options.slurp.then(|| values.by_ref().collect::<Result<Val, _>>());
+    let mut values = values.into_iter().flat_map(|text| match text {
+        Ok(text) => read::parse_many(&text).map(|value| value.map_err(|error| error.to_string())).collect(),
+        Err(error) => vec![Err(error)],
+    });
+    let slurped = options.slurp.then(|| values.by_ref().collect::<Result<Val, String>>());
     let runner = Runner { null_input: options.null_input, ..Runner::default() };
     let name = Val::Null;
     let input = (&name, slurped.into_iter().chain(values));

@@ -1,13 +1,17 @@
 //! `repair`: copies the whole records of a damaged file.
 
+use std::collections::HashMap;
 use std::io::Write as _;
 use std::ops::Range;
 use std::path::Path;
 
 use variant_codec::format::Shape;
 use variant_codec::stream::{Decoder, Measure, Source as _};
-use variant_codec::{EncodeOptions, Limits, Strictness, Value, VariantType, frames, quick_check};
+use variant_codec::{
+    EncodeOptions, ErrorKind, Limits, Result, Strictness, Value, VariantType, frames, quick_check,
+};
 
+use crate::check::Checker;
 use crate::failure::{Failure, Outcome};
 use crate::input::{self, Input};
 use crate::output::{self, Output};
@@ -17,7 +21,13 @@ const FRAME: usize = frames::FRAME_BYTES;
 /// The size of a value without contents, in bytes.
 const HEADER: usize = 4;
 
-/// Writes the whole records to another file, and prints which bytes are lost.
+/// Limits for records that an engine reads.
+fn limits() -> Limits {
+    Limits { allow_non_canonical: true, ..input::limits() }
+}
+
+/// Writes the whole records to another file, and prints which bytes are lost. Fails after that if the search
+/// gave up.
 pub fn repair(input: &Input, to: &Path, force: bool, out: &mut Output) -> Outcome<()> {
     if !input.has_records {
         return Err(Failure::Data(format!(
@@ -40,30 +50,43 @@ pub fn repair(input: &Input, to: &Path, force: bool, out: &mut Output) -> Outcom
             input::name_of(to)
         )));
     }
-    let mut batch = Vec::new();
+    let (mut batch, mut checker, mut odd) = (Vec::new(), Checker::default(), 0);
     for record in &found.whole {
-        let appended = frames::try_append(&mut batch, bytes.get(record.clone()).unwrap_or_default());
-        appended.map_err(|error| Failure::data(&input.name, &error))?;
+        let record = bytes.get(record.clone()).unwrap_or_default();
+        odd += usize::from(checker.check(record, &input::limits()).is_err());
+        frames::try_append(&mut batch, record).map_err(|error| Failure::data(&input.name, &error))?;
     }
     output::write(Some(to), batch, force, out)?;
-    let report = report(&found, input.damage.as_deref(), to);
+    let report = report(&found, odd, input.damage.as_deref(), to);
     if to == Path::new("-") {
         // The records are on standard output, so the report goes to standard error.
         anstream::eprint!("{report}");
-        return Ok(());
+    } else {
+        write!(out.text(), "{report}").map_err(Failure::output)?;
     }
-    write!(out.text(), "{report}").map_err(Failure::output)
+    if found.gave_up {
+        return Err(Failure::Data(format!(
+            "{}: the search gave up, because the damage looks like too many records; the lost bytes may hold more",
+            input.name
+        )));
+    }
+    Ok(())
 }
 
-fn report(found: &Found, damage: Option<&str>, to: &Path) -> String {
-    let damaged = damage.map(|damage| format!("the compressed file is damaged: {damage}\n"));
-    let lost = found.lost.iter().map(|lost| format!("lost: {} bytes at byte {}\n", lost.len(), lost.start));
-    let records = match found.whole.len() {
+/// The report. `odd` is the number of records that are not canonical.
+fn report(found: &Found, odd: usize, damage: Option<&str>, to: &Path) -> String {
+    let are = |count: usize| match count {
         1 => "1 record is".to_owned(),
         count => format!("{count} records are"),
     };
+    let damaged = damage.map(|damage| format!("the compressed file is damaged: {damage}\n"));
+    let lost = found.lost.iter().map(|lost| format!("lost: {} bytes at byte {}\n", lost.len(), lost.start));
     let name = if to == Path::new("-") { "standard output".to_owned() } else { input::name_of(to) };
-    damaged.into_iter().chain(lost).chain([format!("{name}: {records} whole\n")]).collect()
+    let whole = format!("{name}: {} whole\n", are(found.whole.len()));
+    let odd = (odd > 0).then(|| {
+        format!("{name}: {} not canonical, which `check --allow-non-canonical` accepts\n", are(odd))
+    });
+    damaged.into_iter().chain(lost).chain([whole]).chain(odd).collect()
 }
 
 /// The whole and damaged parts of a file of records.
@@ -73,6 +96,8 @@ pub struct Found {
     pub whole: Vec<Range<usize>>,
     /// The ranges of damage.
     pub lost: Vec<Range<usize>>,
+    /// Whether the search gave up, so that whole records may be among the damage.
+    pub gave_up: bool,
 }
 
 /// Finds whole records, in time linear in the size.
@@ -80,24 +105,20 @@ pub fn search(bytes: &[u8]) -> Found {
     Search::new(bytes).run()
 }
 
+/// Searches damaged bytes for records. Lengths that are intact lead from a damaged record to a boundary,
+/// where another record starts. Damage before the boundary may look like records that reach past it.
 struct Search<'b> {
     bytes: &'b [u8],
     limits: Limits,
     /// The number of bytes that the search may still read. Damage that looks like records could be read again
     /// and again.
     work: usize,
-    /// The last linked record found. Damage before it may look like records.
-    linked: Option<Linked>,
-}
-
-/// A whole record to which the length prefixes of damaged records lead.
-#[derive(Clone, Copy)]
-struct Linked {
-    /// The offset of its length prefix.
-    start: usize,
-    /// Whether a single length leads to this record. If not, a whole record found before this one may overlap
-    /// it.
-    is_next: bool,
+    /// The next known boundary.
+    boundary: usize,
+    /// The offsets that [`Search::is_boundary`] has judged.
+    judged: HashMap<usize, bool>,
+    /// Whether the lengths from each offset lead to the end; empty until it is needed.
+    leads_to_end: Vec<bool>,
 }
 
 impl<'b> Search<'b> {
@@ -105,39 +126,59 @@ impl<'b> Search<'b> {
         /// Limit on how many times the search may read the input.
         const READINGS: usize = 64;
 
-        Self { bytes, limits: input::limits(), work: bytes.len().saturating_mul(READINGS), linked: None }
+        Self {
+            bytes,
+            limits: limits(),
+            work: bytes.len().saturating_mul(READINGS),
+            boundary: bytes.len(),
+            judged: HashMap::new(),
+            leads_to_end: Vec::new(),
+        }
     }
 
     fn run(mut self) -> Found {
         let mut found = Found::default();
         let mut at = 0;
         while at < self.bytes.len() {
-            // The value may be whole even if its length is damaged.
-            let record = self.record_at(at).or_else(|| self.value_at(at + FRAME));
-            if let Some(record) = record {
+            if at >= self.boundary {
+                self.boundary = self.bytes.len();
+            }
+            if let Some(record) = self.next_value(at) {
                 at = record.end;
                 found.whole.push(record);
                 continue;
             }
-            let linked = self.next_linked(at);
-            let end = linked.map_or(self.bytes.len(), |linked| linked.start);
-            let most = linked.filter(|linked| linked.is_next).map_or(self.bytes.len(), |linked| linked.start);
-            // The value starts earlier if bytes of its length are missing, or if the previous record is
-            // truncated and has consumed the length. Do not search for such a value if a framed record starts
-            // here, because the record's length may look like a value.
-            let is_framed = (at + 1..=at + FRAME).any(|start| self.is_start(start, most));
-            let mut starts = (at..at + FRAME).rev().filter(|_| !is_framed);
-            let unframed = starts.find_map(|start| self.value_at(start));
-            if let Some(record) = unframed.filter(|record| record.end <= most) {
-                at = record.end;
-                found.whole.push(record);
-                continue;
+            let next = self.next_start(at + 1..self.boundary).unwrap_or(self.boundary);
+            match found.lost.last_mut().filter(|lost| lost.end == at) {
+                Some(lost) => lost.end = next,
+                None => found.lost.push(at..next),
             }
-            let next = self.next_start(at + 1..end, most).unwrap_or(end);
-            found.lost.push(at..next);
             at = next;
         }
+        found.gave_up = self.work == 0 && !found.lost.is_empty();
         found
+    }
+
+    /// The record or value that starts at `at`, where a record is expected.
+    fn next_value(&mut self, at: usize) -> Option<Range<usize>> {
+        let record = self.record_at(at).filter(|record| self.fits(record));
+        if let Some(record) = record.filter(|record| !self.has_swallowed(record)) {
+            return Some(record);
+        }
+        if let Some(next) = self.next(at).filter(|next| *next < self.boundary)
+            && self.is_boundary(next)
+        {
+            self.boundary = next;
+        }
+        // The value may be whole even if its length is damaged.
+        if let Some(value) = self.value_at(at + FRAME) {
+            return Some(value);
+        }
+        // The value starts earlier if bytes of its length are missing, or if the previous record is truncated
+        // and has consumed the length. Do not search for such a value if a framed record starts here, because
+        // the record's length may look like a value.
+        let is_framed = (at + 1..=at + FRAME).any(|start| self.is_start(start));
+        (at..at + FRAME).rev().filter(|_| !is_framed).find_map(|start| self.value_at(start))
     }
 
     /// The record whose length prefix is at `at`, if it is whole and fills its length.
@@ -154,105 +195,162 @@ impl<'b> Search<'b> {
         is_whole.then_some(start..start + length)
     }
 
-    /// The value at `start`, without a length, if a whole record or the end of the file follows. Rejects a
-    /// header without contents, because four zeros are a valid header. Rejects numbers in which a whole
-    /// record starts, because the length of a record may look like the header of a number.
+    /// The value at `start`, without a length, if it ends by the next boundary and a whole record or the end
+    /// of the file follows. Rejects a header without contents, because four zeros are a valid header. Rejects
+    /// numbers in which a whole record starts, because the length of a record may look like the header of a
+    /// number.
     fn value_at(&mut self, start: usize) -> Option<Range<usize>> {
         let bytes = self.bytes.get(start..).filter(|bytes| !bytes.is_empty() && self.work > 0)?;
         let end = start + self.value_end(bytes).filter(|length| *length > HEADER)?;
-        let value = self.bytes.get(start..end)?;
-        let has_numbers =
-            VariantType::from_id(*value.first()?).is_some_and(|ty| matches!(ty.shape(), Shape::Fixed(..)));
-        if has_numbers && (start + 1..end).any(|inside| self.is_start(inside, self.bytes.len())) {
+        if self.has_numbers(start) && (start + 1..end).any(|inside| self.is_start(inside)) {
             return None;
         }
-        let is_followed = end == self.bytes.len() || self.record_at(end).is_some();
-        (is_followed && Value::decode(value, &self.limits).is_ok()).then_some(start..end)
+        if end > self.boundary || !self.is_followed(end) || self.has_swallowed(&(start..end)) {
+            return None;
+        }
+        let value = self.bytes.get(start..end)?;
+        // No length confirms the value, so it must be canonical.
+        Value::decode(value, &input::limits()).is_ok().then_some(start..end)
     }
 
     /// The end of the value at the start of `bytes`.
     fn value_end(&mut self, bytes: &[u8]) -> Option<usize> {
+        let (end, read) = self.read(bytes);
+        read.is_ok().then_some(end)
+    }
+
+    /// Reads the value at the start of `bytes`. Returns the offset of its end or of the first invalid byte.
+    fn read(&mut self, bytes: &[u8]) -> (usize, Result<()>) {
         let mut decoder = Decoder::new(bytes, Strictness::Strict, &self.limits);
         let read = decoder.write_into(&mut Measure::counting(EncodeOptions::default()));
         let end = decoder.position();
         self.charge(end.min(bytes.len()));
-        read.is_ok().then_some(end)
+        (end, read)
     }
 
     fn charge(&mut self, read: usize) {
         self.work = self.work.saturating_sub(FRAME + read);
     }
 
-    /// The offset in `range` of the next whole record's length; the record ends by `most`. Lengths are
-    /// multiples of four, but missing bytes may shift a record to any offset.
-    fn next_start(&mut self, range: Range<usize>, most: usize) -> Option<usize> {
-        for start in range {
-            let length = self.word(start).filter(|_| self.work > 0)?;
-            let is_likely = length.is_multiple_of(4)
-                && length as usize <= self.bytes.len() - start
-                && self.word(start + FRAME).is_some_and(is_header);
-            if is_likely && self.is_start(start, most) {
-                return Some(start);
-            }
-        }
-        None
+    /// The offset in `range` of the next whole record's length. Lengths are multiples of four, but missing
+    /// bytes may shift a record to any offset.
+    fn next_start(&mut self, mut range: Range<usize>) -> Option<usize> {
+        range.find(|start| self.work > 0 && self.is_likely(*start) && self.is_start(*start))
     }
 
-    /// The first whole record to which lengths lead from the damaged record at `at`. Needs no other evidence.
-    fn next_linked(&mut self, at: usize) -> Option<Linked> {
-        let known = self.linked.take().filter(|linked| linked.start > at);
-        let found = self.follow(at);
-        match (known, found) {
-            (Some(known), Some((found, end))) if end <= known.start => {
-                self.linked = Some(known);
-                Some(found)
-            }
-            (known, found) => {
-                self.linked = known.or(found.map(|(found, _)| found));
-                self.linked
-            }
-        }
+    /// Whether a whole record starts at `at` and fits. An int in a damaged value may look like a length, so
+    /// the record must have contents that confirm its length, or another whole record or the end must follow.
+    fn is_start(&mut self, at: usize) -> bool {
+        let Some(record) = self.record_at(at).filter(|record| self.fits(record)) else { return false };
+        self.is_followed(record.end) || self.is_confirmed(&record) && !self.has_swallowed(&record)
     }
 
-    /// Follows the lengths to a whole record, and also returns its end. Trusts the first length. Trusts a
-    /// later length only if a header follows it, or if the lengths lead to the end.
-    fn follow(&mut self, mut at: usize) -> Option<(Linked, usize)> {
-        let mut is_next = true;
-        loop {
-            let length = self.word(at).filter(|length| *length > 0)? as usize;
-            at = at.checked_add(FRAME)?.checked_add(length)?;
-            if let Some(record) = self.record_at(at) {
-                return Some((Linked { start: at, is_next }, record.end));
-            }
-            is_next = false;
-            let is_likely = self.word(at)?.is_multiple_of(4) && self.word(at + FRAME).is_some_and(is_header);
-            if !is_likely && !self.leads_to_end(at) {
-                return None;
-            }
-        }
+    /// Whether the contents of the record confirm its length. Any bytes are valid numbers.
+    fn is_confirmed(&self, record: &Range<usize>) -> bool {
+        record.len() > 2 * FRAME && !self.has_numbers(record.start)
     }
 
-    /// Whether the lengths from `at` lead exactly to the end, or to a record that the end truncates.
-    fn leads_to_end(&mut self, mut at: usize) -> bool {
-        let mut is_likely = false;
-        while at < self.bytes.len() && self.work > 0 {
-            self.charge(0);
-            let Some(length) = self.word(at).filter(|length| *length > 0) else { return false };
-            is_likely = length.is_multiple_of(4) && self.word(at + FRAME).is_some_and(is_header);
-            at = at.saturating_add(FRAME).saturating_add(length as usize);
-        }
-        at == self.bytes.len() || at > self.bytes.len() && is_likely
+    /// Whether a whole record or the end of the file follows.
+    fn is_followed(&mut self, end: usize) -> bool {
+        end == self.bytes.len() || self.record_at(end).is_some()
     }
 
-    /// Whether a whole record starts at `at` and ends by `most`. An int in a damaged value may look like a
-    /// length, so the record must be a container, or another whole record or the end must follow.
-    fn is_start(&mut self, at: usize, most: usize) -> bool {
-        let Some(record) = self.record_at(at).filter(|record| record.end <= most) else { return false };
-        let holds_more = self.word(record.start).is_some_and(|header| {
-            let ty = VariantType::from_id(header as u8);
-            matches!(ty, Some(VariantType::Dictionary | VariantType::Array)) && record.len() > 2 * FRAME
-        });
-        holds_more || record.end == self.bytes.len() || self.record_at(record.end).is_some()
+    /// Whether the record is torn and valid only with the first bytes of the next record.
+    fn has_swallowed(&mut self, record: &Range<usize>) -> bool {
+        let end = record.end;
+        if self.record_at(end).is_some_and(|next| self.is_confirmed(&next)) || self.leads_to_end(end) {
+            return false;
+        }
+        (record.start..end).any(|at| {
+            let next = self.record_at(at).filter(|next| next.end > end && self.is_confirmed(next));
+            next.is_some_and(|next| self.is_followed(next.end))
+        })
+    }
+
+    /// Whether the record respects the next boundary. A record that the boundary cuts is damage that looks
+    /// like a record. If the record contains all that starts at the boundary, a length has led into the
+    /// middle of the record instead.
+    fn fits(&mut self, record: &Range<usize>) -> bool {
+        record.end <= self.boundary
+            || self.is_confirmed(record)
+                && match self.record_at(self.boundary) {
+                    Some(linked) => linked.end <= record.end,
+                    None => self.is_boundary(record.end),
+                }
+    }
+
+    /// Whether a whole record starts at `at`, or lengths lead from there to one or to the end. Trusts a length
+    /// only if a header follows it, or if the lengths lead to the end.
+    fn is_boundary(&mut self, mut at: usize) -> bool {
+        let mut passed = Vec::new();
+        let is_boundary = loop {
+            if let Some(judged) = self.judged.get(&at) {
+                break *judged;
+            }
+            passed.push(at);
+            if self.leads_to_end(at) || self.record_at(at).is_some() {
+                break true;
+            }
+            match self.next(at).filter(|_| self.is_likely(at)) {
+                Some(next) => at = next,
+                None => break false,
+            }
+        };
+        self.judged.extend(passed.into_iter().map(|at| (at, is_boundary)));
+        is_boundary
+    }
+
+    /// Whether the lengths from `at` lead exactly to the end, or to a record that the end cuts off.
+    fn leads_to_end(&mut self, at: usize) -> bool {
+        if self.leads_to_end.is_empty() {
+            let end = self.bytes.len();
+            let mut leads = vec![true; end + 1];
+            for at in (0..end).rev() {
+                let leads_there = match self.next(at) {
+                    Some(next) if next <= end => leads.get(next) == Some(&true),
+                    Some(_) => self.is_likely(at) && self.is_cut_off(at),
+                    None => false,
+                };
+                leads.get_mut(at).into_iter().for_each(|leads| *leads = leads_there);
+            }
+            self.leads_to_end = leads;
+        }
+        self.leads_to_end.get(at) == Some(&true)
+    }
+
+    /// Whether the end cuts off the record whose length is at `at`.
+    fn is_cut_off(&mut self, at: usize) -> bool {
+        let (Some(length), Some(value)) = (self.word(at), self.bytes.get(at + FRAME..)) else { return false };
+        if self.work == 0 {
+            return false;
+        }
+        let (_, read) = self.read(value);
+        read.is_err_and(|error| match *error.kind() {
+            ErrorKind::UnexpectedEnd { .. } => true,
+            ErrorKind::BadCount { count, .. } => (1..length.into()).contains(&count),
+            _ => false,
+        })
+    }
+
+    /// The offset to which the length at `at` leads.
+    fn next(&self, at: usize) -> Option<usize> {
+        let length = self.word(at).filter(|length| *length > 0)?;
+        at.checked_add(FRAME)?.checked_add(length as usize)
+    }
+
+    /// Whether the bytes at `at` look like the length and the header of a record.
+    fn is_likely(&self, at: usize) -> bool {
+        self.word(at).is_some_and(|length| length.is_multiple_of(4))
+            && self.word(at + FRAME).is_some_and(is_header)
+    }
+
+    /// Whether the value at `start` is made of numbers only.
+    fn has_numbers(&self, start: usize) -> bool {
+        self.ty(start).is_some_and(|ty| matches!(ty.shape(), Shape::Int | Shape::Float | Shape::Fixed(..)))
+    }
+
+    fn ty(&self, start: usize) -> Option<VariantType> {
+        VariantType::from_id(*self.bytes.get(start)?)
     }
 
     fn word(&self, at: usize) -> Option<u32> {

@@ -39,7 +39,7 @@ pub fn show(input: &Input, path: &str, offsets: bool, most: usize, out: &mut Out
         place.each_value(input, |index, offset, bytes| tree(&mut out, index, offset, bytes))
     } else {
         place.each(input, |index, offset, view: View<'_>| {
-            let failed = |error| Failure::data(&input.name_of(index), &error);
+            let failed = |error| Failure::data_in(&input.name_of(index), error, offset);
             let start = view.range().map_err(failed)?.start;
             tree(&mut out, index, offset + start as u64, &encoded(&view).map_err(failed)?)
         })
@@ -84,7 +84,10 @@ impl Tree<'_> {
         }
         let left_out: usize = nodes.iter().map(|node| node.left_out.count).sum();
         if left_out > 0 {
-            writeln!(out, "{FAINT}… and {left_out} more values; --most shows them, or name a part{FAINT:#}")?;
+            writeln!(
+                out,
+                "{FAINT}… and {left_out} more keys and values; --most shows them, or name a part{FAINT:#}"
+            )?;
         }
         let end = self.outline.end();
         match self.outline.error() {

@@ -1,12 +1,14 @@
 //! `textconv`: values as lines of text, for git to compare.
 
 use std::io::{self, Write};
+use std::path::Path;
 
+use md5::{Digest as _, Md5};
 use variant_codec::value::OwnedElementType;
 use variant_codec::{Object, Value};
 
 use crate::failure::{Failure, Outcome, in_words};
-use crate::input::{self, Input};
+use crate::input::{self, Format, Input};
 use crate::json::{Notation, write};
 use crate::output::Output;
 
@@ -15,21 +17,37 @@ const LONGEST_PATH: usize = 1024;
 /// The number of bytes that a truncated path keeps before its hash.
 const START: usize = 256;
 
-/// Prints each value after its path. Reports damage or an unknown format as a line of the output, because git
-/// needs text in any case. `name` is the name of the file.
-pub fn textconv(name: &str, input: Outcome<Input>, out: &mut Output) -> Outcome<()> {
-    let out = out.bytes();
-    let written = input.and_then(|input| lines(&input, out));
-    match written {
-        Err(Failure::Data(damage)) => {
-            // git passes temporary files, whose names change each time.
-            let name = format!("{name}: ");
-            let damage = damage.strip_prefix(&name).unwrap_or(&damage);
-            writeln!(out, "{damage}").map_err(Failure::output)?;
-        }
-        written => written?,
+/// Prints each value of a file after its path. If the file is damaged or in an unknown format, prints the
+/// error and a hash of the bytes, because git needs text in any case, and compares only the text.
+pub fn of_file(file: &Path, format: &Format, out: &mut Output) -> Outcome<()> {
+    let is_read = textconv(&input::name_of(file), Input::open(file, format), out)?;
+    if !is_read {
+        // Standard input is already consumed. git never passes it.
+        let (_, bytes) = input::read(file)?;
+        writeln!(out.bytes(), "{}", hash(&bytes)).map_err(Failure::output)?;
     }
     Ok(())
+}
+
+/// Prints each value after its path, or the error. Returns whether the file could be read. `name` is the name
+/// of the file.
+pub fn textconv(name: &str, input: Outcome<Input>, out: &mut Output) -> Outcome<bool> {
+    let out = out.bytes();
+    let written = input.and_then(|input| lines(&input, out));
+    if let Err(Failure::Data(damage)) = written {
+        // git passes temporary files, whose names change each time.
+        let name = format!("{name}: ");
+        let damage = damage.strip_prefix(&name).unwrap_or(&damage);
+        writeln!(out, "{damage}").map_err(Failure::output)?;
+        return Ok(false);
+    }
+    written.map(|()| true)
+}
+
+/// The size and the MD5 of bytes.
+fn hash(bytes: &[u8]) -> String {
+    let md5 = u128::from_be_bytes(Md5::digest(bytes).into());
+    format!("{} bytes, MD5 {md5:032x}", bytes.len())
 }
 
 fn lines(input: &Input, out: &mut dyn Write) -> Outcome<()> {
@@ -40,7 +58,7 @@ fn lines(input: &Input, out: &mut dyn Write) -> Outcome<()> {
             Ok(value) => Lines { out, path: &mut path }.value(&value),
             Err(error) => {
                 let error = error.shifted(usize::try_from(offset).unwrap_or(usize::MAX));
-                writeln!(out, "{path}: damaged: {}", in_words(error))
+                writeln!(out, "{path}: damaged: {}; {}", in_words(error), hash(bytes))
             }
         };
         written.map_err(Failure::output)

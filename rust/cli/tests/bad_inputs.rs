@@ -53,7 +53,8 @@ fn output_that_cannot_be_written_is_reported() {
     assert_eq!(fs::read(folder.join("many.dat")).expect("there"), written);
 
     fs::write(folder.join("empty.dat"), "").expect("written");
-    let commands: [&[&str]; 8] = [
+    let commands: [&[&str]; 9] = [
+        &["repair", "many.dat", "--output", "-"],
         &["show", "many.dat"],
         &["json", "many.dat"],
         &["textconv", "many.dat"],
@@ -73,8 +74,41 @@ fn output_that_cannot_be_written_is_reported() {
             let output = gdvar(command, folder).stdout(full).output().expect("gdvar runs");
             let (code, message) = said(&output);
             assert_eq!(code, Some(3), "{command:?}");
+            // `repair` does not claim to have written the records.
             assert!(message.starts_with("error: standard output: "), "{command:?}: {message}");
         }
+    }
+}
+
+/// The offset is in the file, as in the output of `check`, and the message names the bad file.
+#[test]
+fn commands_agree_on_the_place_of_damage() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let records = [1, 2].map(|hp| {
+        let player = variant_codec::Value::from_iter([("hp", hp)]);
+        player.encode().expect("encoded")
+    });
+    let mut batch = Vec::new();
+    records.iter().for_each(|record| variant_codec::frames::append(&mut batch, record));
+    fs::write(folder.join("good.dat"), &batch).expect("written");
+    // The key of the second record.
+    let at = batch.len() - records[1].len() + 8;
+    batch[at] = 99;
+    fs::write(folder.join("bad.dat"), &batch).expect("written");
+    let place = format!("(at byte {at})");
+    let commands: [&[&str]; 5] = [
+        &["check", "bad.dat"],
+        &["get", "bad.dat", "1/hp"],
+        &["get", "bad.dat", "1"],
+        &["diff", "good.dat", "bad.dat"],
+        &["diff", "bad.dat", "good.dat"],
+    ];
+    for command in commands {
+        let (code, message) = said(&gdvar(command, folder).output().expect("gdvar runs"));
+        assert_eq!(code, Some(1), "{command:?}");
+        assert!(message.starts_with("error: bad.dat: record 1: "), "{command:?}: {message}");
+        assert!(message.contains(&place), "{command:?}: {message}, expected {place}");
     }
 }
 

@@ -154,3 +154,22 @@ fn what_differs_is_seen() {
         assert!(lines.windows(2).all(|pair| pair[0] != pair[1]), "{}", printed.text());
     }
 }
+
+#[test]
+fn changes_for_godot_3_are_listed() {
+    let folder = Folder::new();
+    let records = [
+        r#"{"Vector2i":[1,2]}"#,
+        r#"[{"Vector2i":[1,2]},{"StringName":"idle"}]"#,
+        r#"{"Array":{"element":{"builtin":"int"},"values":[1]}}"#,
+        "7",
+    ];
+    folder.write("save.dat", batch(&records.map(|json| folder.encoded(json))));
+    let printed = folder.gdvar(&["convert", "save.dat", "--to-godot3", "--output", "old.dat"]);
+    assert_eq!(printed.code, Some(0), "{}", printed.stderr);
+    assert_eq!(
+        printed.stderr,
+        "changed: Vector2i to Vector2, 2 values\nchanged: StringName to String, 1 value\n\
+         changed: typed Array to Array, 1 value\n"
+    );
+}

@@ -124,3 +124,35 @@ fn halt_ends_a_query_after_its_results() {
     assert_eq!((printed.stdout.as_slice(), printed.stderr.as_str()), (&b"1\n2\n"[..], "end\n"));
     assert_eq!(printed.code, Some(7));
 }
+
+#[test]
+fn no_field_of_a_form_is_dropped() {
+    let folder = Folder::new();
+    let forms = [
+        (r#"{"Array":{"element":null,"values":[1],"values":[2,3]}}"#, "values is given twice"),
+        (r#"{"Dictionary":{"key":null,"value":null,"entries":[],"gold":5}}"#, "unknown field \"gold\""),
+        (r#"{"Signal":{"name":"hit","object":7,"gold":5}}"#, "unknown field \"gold\""),
+        (r#"{"NodePath":{"absolute":true,"names":[],"subnames":[],"gold":5}}"#, "unknown field \"gold\""),
+        (r#"{"Object":{"class":"Node","properties":[],"gold":5}}"#, "unknown field \"gold\""),
+        (r#"{"Array":{"element":{"builtin":"int","class":"Node"},"values":[]}}"#, "invalid element"),
+        (r#"{"Dictionary":{"key":{"gold":5},"value":null,"entries":[]}}"#, "invalid key"),
+        (r#"{"Callable":5}"#, "Callable"),
+    ];
+    for (json, message) in forms {
+        let printed = folder.gdvar_of(&["from-json"], json.as_bytes());
+        assert_eq!((printed.code, printed.stdout.len()), (Some(1), 0), "{json}");
+        assert!(printed.stderr.contains(message), "{json}: {}", printed.stderr);
+    }
+}
+
+#[test]
+fn a_filter_of_all_records_has_no_result_for_some_of_them() {
+    let folder = Folder::new();
+    let save = batch(&(1..5).map(encoded).collect::<Vec<_>>());
+    folder.write("torn.dat", &save[..save.len() - 3]);
+    for filter in [&["--slurp", "add"][..], &["--null-input", "reduce inputs as $hp (0; . + $hp)"]] {
+        let printed = folder.gdvar(&[&["query", "torn.dat"], filter].concat());
+        assert_eq!((printed.code, printed.text()), (Some(1), ""), "{filter:?}");
+        assert!(printed.stderr.contains("unexpected end of data"), "{}", printed.stderr);
+    }
+}

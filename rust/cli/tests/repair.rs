@@ -209,3 +209,114 @@ fn the_report_is_not_among_the_records() {
     assert_eq!(printed.stdout, save);
     assert_eq!(printed.stderr, "standard output: 2 records are whole\n");
 }
+
+/// Records of ints that look like lengths and headers.
+fn noise(random: &mut Rng, count: usize) -> Vec<u8> {
+    const WORDS: [i32; 7] = [4, 8, 0, 2, 16, 28, 27];
+
+    encoded(Value::PackedInt32Array((0..count).map(|_| WORDS[random.usize(..WORDS.len())]).collect()))
+}
+
+fn player(name: &str, scores: Vec<i32>) -> Vec<u8> {
+    let scores = scores.into_iter().map(Value::from).collect();
+    encoded(Value::from_iter([("name", Value::from(name)), ("scores", scores)]))
+}
+
+/// The words 28 and 16 look like the length and the header of an AABB, which reaches into the next record.
+#[test]
+fn no_record_reaches_past_the_one_to_which_a_length_leads() {
+    let (next, last) = (player("Mia", vec![12]), player("Bob", vec![]));
+    let ints = Value::PackedInt32Array(vec![8, 2, 7, 28, 16, 1, 1, 1, 1]);
+    let mut bytes = batch(&[encoded(ints), next.clone(), last.clone()]);
+    bytes[4] = 0x63;
+    assert!(repaired(&bytes).0.ends_with(&[next, last]));
+
+    for seed in 0..20 {
+        let mut random = Rng::with_seed(seed);
+        let values: Vec<Vec<u8>> = (0..100).map(|_| noise(&mut random, 30)).collect();
+        let mut damaged = values.clone();
+        let is_damaged: Vec<bool> = values.iter().map(|_| random.u8(..3) == 0).collect();
+        for (value, _) in damaged.iter_mut().zip(&is_damaged).filter(|(_, is_damaged)| **is_damaged) {
+            let at = random.usize(..value.len());
+            value[at] ^= 0xFF;
+        }
+        let (found, _) = repaired(&batch(&damaged));
+        let mut found = found.iter();
+        for (index, (value, is_damaged)) in values.iter().zip(is_damaged).enumerate() {
+            assert!(is_damaged || found.any(|record| record == value), "{seed}: record {index} is lost");
+        }
+    }
+}
+
+/// The length of each damaged record leads past the next record to another damaged one.
+#[test]
+fn lengths_that_lead_to_no_whole_record_hide_none() {
+    let record = player("Ada", vec![87]);
+    let mut pair = batch(&[[27, 2, 2, 1, 99_u32].map(u32::to_le_bytes).concat()]);
+    pair.extend(batch([&record]));
+    let length = pair.len() as u32 - 4;
+    pair[..4].copy_from_slice(&length.to_le_bytes());
+    for count in [400, 6400] {
+        assert_eq!(repaired(&pair.repeat(count)).0, vec![record.clone(); count]);
+    }
+}
+
+/// The length of a torn record leads into the middle of the next one, where an int 8 looks like a record.
+#[test]
+fn a_record_is_kept_if_a_torn_length_leads_into_it() {
+    let torn = batch(&[player("Ada", (0..20).collect())]);
+    let rest = [player("Mia", vec![8; 20]), player("Bob", vec![])];
+    // Without its last 12 bytes, the torn record is an Array whose last elements are the next length and record.
+    for end in (5..torn.len()).filter(|end| *end != torn.len() - 12) {
+        let (found, said) = repaired(&[&torn[..end], &batch(&rest)].concat());
+        assert!(found.ends_with(&rest), "torn at {end}: {said}");
+    }
+}
+
+/// Any bytes are valid elements of a packed array, so a torn one swallows the first bytes of the next record.
+#[test]
+fn a_torn_array_does_not_swallow_the_next_record() {
+    let torn = batch(&[encoded(Value::PackedInt32Array(vec![100; 40]))]);
+    let rest = [player("Mia", vec![8; 20]), player("Bob", vec![])];
+    for end in 24..torn.len() {
+        let (found, said) = repaired(&[&torn[..end], &batch(&rest)].concat());
+        assert!(found.ends_with(&rest), "torn at {end}: {said}");
+    }
+}
+
+/// `store_var` writes a text with a byte-order mark, and `get_var` reads it.
+#[test]
+fn what_engines_read_is_kept() {
+    let folder = Folder::new();
+    let odd = {
+        let mut odd = encoded(Value::from_iter([("name", "xxxabc")]));
+        let at = odd.windows(3).position(|bytes| bytes == b"xxx").expect("the text");
+        odd[at..at + 3].copy_from_slice("\u{FEFF}".as_bytes());
+        odd
+    };
+    let save = batch(&[odd, encoded(1)]);
+    let (found, said) = repaired(&[&save[..], &[9, 0]].concat());
+    assert_eq!(batch(&found), save);
+    assert!(said.contains("1 record is not canonical"), "{said}");
+    folder.write("save.dat", &save);
+    folder.gdvar(&["check", "save.dat", "--allow-non-canonical"]).good();
+    for command in [&["check", "save.dat"][..], &["json", "save.dat"], &["query", "save.dat", "."]] {
+        let printed = folder.gdvar(command);
+        assert_eq!(printed.code, Some(1));
+        assert!(printed.stderr.contains("--allow-non-canonical"), "{}", printed.stderr);
+    }
+}
+
+#[test]
+fn a_search_that_gives_up_says_so() {
+    // Each unit looks like a length of 64 KiB and an Array, whose elements are the units that follow.
+    let unit = [24 | 1 << 16, 28, 16_000_u32].map(u32::to_le_bytes).concat();
+    let good = batch(&[player("Ada", vec![87])]);
+    let folder = Folder::new();
+    folder.write("save.dat", [&good[..], &[255; 4], &unit.repeat(20_000), &good].concat());
+    let printed = folder.gdvar(&["repair", "save.dat", "--as", "records", "--godot4", "--output", "new.dat"]);
+    assert_eq!(printed.code, Some(1));
+    assert!(printed.text().contains("lost: "), "{}", printed.text());
+    assert!(printed.stderr.contains("the search gave up"), "{}", printed.stderr);
+    assert_eq!(folder.read("new.dat"), good);
+}

@@ -70,3 +70,26 @@ fn the_name_of_the_file_is_not_printed() {
         assert!(!text.is_empty() && !text.contains("name.dat"), "{text}");
     }
 }
+
+/// git compares only the text.
+#[test]
+fn changes_in_files_that_cannot_be_read_are_seen() {
+    let folder = Folder::new();
+    let text = |contents: &[u8]| {
+        folder.write("save.dat", contents);
+        String::from_utf8(folder.gdvar(&["textconv", "save.dat"]).good()).expect("UTF-8")
+    };
+    let torn = |last: u8| [support::batch(&[encoded(1)]), vec![9, 0, 0, 0, 2, last]].concat();
+    let damaged = |last: u8| support::batch(&[vec![99, 0, 0, 0, last], encoded(1), encoded(2)]);
+    let pairs = [
+        (b"GDEC 1".to_vec(), b"GDEC 2".to_vec()),
+        (b"{\"a\": 1}".to_vec(), b"{\"a\": 2}".to_vec()),
+        (b"some text".to_vec(), b"more text".to_vec()),
+        (torn(1), torn(2)),
+        (damaged(1), damaged(2)),
+    ];
+    for (old, new) in pairs {
+        let (old, new) = (text(&old), text(&new));
+        assert!(old != new && old.contains(" bytes, MD5 "), "{old}{new}");
+    }
+}

@@ -4,6 +4,7 @@
 //! error for many values, this module predicts the result from a table measured on the running engine, and
 //! passes only valid values to the engine.
 
+use std::cell::Cell;
 use std::sync::OnceLock;
 
 use godot::builtin::{Color, GString, NodePath, PackedStringArray, Quaternion, Signal, StringName, Variant};
@@ -173,6 +174,18 @@ fn may_print_as_text(array: &Variant) -> bool {
 /// Whether containers are nested more than `levels` levels below this Array or Dictionary.
 pub fn is_nested_deeper(container: &Variant, levels: usize) -> bool {
     has_inside(container, |_, _, level| level > levels)
+}
+
+/// The number of values in an Array, at all levels; 0 for a value of another type.
+pub fn values_inside(value: &Variant) -> usize {
+    let count = Cell::new(0_usize);
+    if Reader::new().ty(value) == Some(VariantType::Array) {
+        has_inside(value, |_, _, _| {
+            count.set(count.get() + 1);
+            false
+        });
+    }
+    count.get()
 }
 
 /// Whether `test` holds for a value in this Array or Dictionary, at any level. `test` gets the value, its

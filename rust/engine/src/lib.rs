@@ -66,7 +66,7 @@ pub use behaviour::can_share_out;
 pub use building::Building;
 pub use bytes::{bytes, new_bytes, set_bytes};
 pub use calls::{StaticMethod, register};
-pub use conversions::{Conversions, Converted, is_nested_deeper};
+pub use conversions::{Conversions, Converted, is_nested_deeper, values_inside};
 pub use elements::Elements;
 pub use gaps::{Scope, Unfinished, with_gaps};
 pub use interface::{engine_version, is_debug_build};

@@ -56,8 +56,8 @@ pub struct Format {
     #[arg(long, conflicts_with = "godot3")]
     pub godot4: bool,
     /// Accept losses between the formats of Godot 3 and 4: read Godot 3's objects as Dictionaries, and
-    /// replace its invalid characters. With `convert --to-godot3`, replace types that Godot 3 lacks by the
-    /// nearest, and round numbers to 32 bits
+    /// replace its invalid characters. With `convert --to-godot3`, round numbers to 32 bits, and replace
+    /// values that Godot 3 cannot hold. `convert` lists all changes of types, also those that lose nothing
     #[arg(long)]
     pub lossy: bool,
     /// The treatment of damage in a compressed file.
@@ -103,6 +103,9 @@ pub struct Input {
     /// The damage in the compressed file that holds the contents.
     pub damage: Option<String>,
 }
+
+/// The offset and the bytes of a value in a file.
+pub type Placed<'b> = (u64, &'b [u8]);
 
 /// Contents in memory.
 struct Held(Vec<u8>);
@@ -340,11 +343,12 @@ impl Input {
         }
     }
 
-    /// Calls `each` with the index of each value and its bytes in both files, until `each` returns false.
+    /// Calls `each` with the index of each value, and its offset and bytes in both files, until `each` returns
+    /// false.
     pub fn each_beside(
         &self,
         other: &Self,
-        mut each: impl FnMut(u64, Option<&[u8]>, Option<&[u8]>) -> Outcome<bool>,
+        mut each: impl FnMut(u64, Option<Placed<'_>>, Option<Placed<'_>>) -> Outcome<bool>,
     ) -> Outcome<()> {
         /// The capacity of the channel, in groups of values.
         const WAITING: usize = 2;
@@ -355,8 +359,8 @@ impl Input {
             let (sender, receiver) = mpsc::sync_channel(WAITING);
             let send_all = move || {
                 let (mut group, mut bytes) = (Vec::new(), 0);
-                let read = other.each(0..u64::MAX, |_, _, value| {
-                    group.push(value.to_vec());
+                let read = other.each(0..u64::MAX, |_, offset, value| {
+                    group.push((offset, value.to_vec()));
                     bytes += value.len();
                     if bytes < GROUP && group.len() < GROUP / 64 {
                         return Ok(());
@@ -373,7 +377,7 @@ impl Input {
             let reader = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, send_all);
             reader.map_err(|error| Failure::file("cannot start a thread", &error))?;
             let mut group = Vec::new().into_iter();
-            let mut next_of_other = || -> Outcome<Option<Vec<u8>>> {
+            let mut next_of_other = || -> Outcome<Option<(u64, Vec<u8>)>> {
                 loop {
                     if let Some(value) = group.next() {
                         return Ok(Some(value));
@@ -384,18 +388,19 @@ impl Input {
             };
             let mut count = 0;
             let mut is_done = false;
-            let read = self.each(0..u64::MAX, |index, _, value| {
+            let read = self.each(0..u64::MAX, |index, offset, value| {
                 let beside = next_of_other()?;
+                let beside = beside.as_ref().map(|(offset, value)| (*offset, value.as_slice()));
                 count = index + 1;
-                is_done = !each(index, Some(value), beside.as_deref())?;
+                is_done = !each(index, Some((offset, value)), beside)?;
                 if is_done { Err(Failure::Closed) } else { Ok(()) }
             });
             match read {
                 Err(Failure::Closed) if is_done => return Ok(()),
                 read => read?,
             }
-            while let Some(value) = next_of_other()? {
-                if !each(count, None, Some(&value))? {
+            while let Some((offset, value)) = next_of_other()? {
+                if !each(count, None, Some((offset, &value)))? {
                     break;
                 }
                 count += 1;

@@ -18,7 +18,7 @@ use aes::Aes256;
 use aes::cipher::KeyIvInit as _;
 use flate2::read::{GzDecoder, ZlibDecoder};
 use md5::{Digest as _, Md5};
-use ruzstd::decoding::StreamingDecoder;
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
 const COMPRESSED: &[u8; 4] = b"GCPF";
@@ -86,8 +86,9 @@ pub struct Decompressed {
 /// # Errors
 /// Fails if the header is damaged or the compression mode is unknown.
 pub fn decompress(file: &[u8], fills: bool) -> Result<Decompressed, String> {
-    /// Limit on the damaged blocks that are replaced with zeros: 256 MiB in total.
-    const MOST_DAMAGED: usize = 1 << 16;
+    /// One block for each so many bytes of the file may be replaced with zeros. Further damaged blocks are
+    /// left out, so that damage cannot fill the memory.
+    const BYTES_PER_FILLED: usize = 128;
 
     let mut fields = Fields(file);
     fields.take(COMPRESSED.len())?;
@@ -102,11 +103,10 @@ pub fn decompress(file: &[u8], fills: bool) -> Result<Decompressed, String> {
     let blocks = size / block_size + 1;
     let mut sizes = Fields(fields.take(blocks.saturating_mul(size_of::<u32>()))?);
     let (mut contents, mut damage) = (Vec::new(), None);
-    let (mut good, mut left) = (0, if fills { MOST_DAMAGED } else { 1 });
+    let (mut good, mut filled) = (0, file.len() / BYTES_PER_FILLED);
     for index in 0..blocks {
         let expected = block_size.min(size - index * block_size);
-        let start = index * block_size;
-        contents.resize(start, 0);
+        let start = contents.len();
         let block = sizes.u32().and_then(|size| fields.take(size as usize));
         let is_cut_off = block.is_err();
         let read = block.and_then(|block| {
@@ -120,12 +120,15 @@ pub fn decompress(file: &[u8], fills: bool) -> Result<Decompressed, String> {
             Ok(()) => good = contents.len(),
             Err(error) => {
                 contents.truncate(start);
-                left -= 1;
                 damage.get_or_insert_with(|| format!("block {index} of {blocks} is damaged: {error}"));
+                if is_cut_off || !fills {
+                    break;
+                }
+                if filled > 0 {
+                    filled -= 1;
+                    contents.resize(start + expected, 0);
+                }
             }
-        }
-        if is_cut_off || left == 0 {
-            break;
         }
     }
     contents.truncate(good);
@@ -146,10 +149,27 @@ fn decompress_block(mode: u32, block: &[u8], expected: usize, into: &mut Vec<u8>
             Ok(())
         }
         1 => read(&mut ZlibDecoder::new(block)),
-        ZSTD => read(&mut StreamingDecoder::new(block).map_err(io::Error::other)?),
+        ZSTD => decompress_zstd(block, expected, into),
         GZIP => read(&mut GzDecoder::new(block)),
         unknown => Err(io::Error::other(format!("unknown compression mode {unknown}"))),
     }
+}
+
+/// Decompresses a Zstandard frame. Refuses frames that may hold more than a block, before decoding them.
+fn decompress_zstd(mut block: &[u8], expected: usize, into: &mut Vec<u8>) -> io::Result<()> {
+    /// The window of frames from [`compress`]. The engine's are as small as the contents.
+    const WINDOW: u64 = 128 << 10;
+
+    let mut decoder = FrameDecoder::new();
+    decoder.set_max_window_size(WINDOW);
+    decoder.init(&mut block).map_err(io::Error::other)?;
+    let most = BlockDecodingStrategy::UptoBytes(expected + 1);
+    let fits = decoder.content_size() <= expected as u64
+        && decoder.decode_blocks(&mut block, most).map_err(io::Error::other)?;
+    if !fits {
+        return Err(io::Error::other(format!("more than {expected} bytes")));
+    }
+    decoder.collect_to_writer(into).map(drop)
 }
 
 /// Compresses contents with Zstandard. The engine reads the mode from the file.
@@ -215,6 +235,40 @@ mod tests {
             Decompressed { contents, damage: None } => Ok(contents),
             Decompressed { damage: Some(error), .. } => Err(error),
         }
+    }
+
+    /// A file of these blocks, in Zstandard.
+    fn file_of(size: usize, blocks: &[Vec<u8>]) -> Vec<u8> {
+        let mut file = COMPRESSED.to_vec();
+        let numbers = [ZSTD, BLOCK as u32, size as u32].into_iter();
+        let sizes = blocks.iter().map(|block| block.len() as u32);
+        file.extend(numbers.chain(sizes).flat_map(u32::to_le_bytes));
+        file.extend(blocks.concat());
+        file
+    }
+
+    #[test]
+    fn a_block_cannot_expand_without_end() {
+        // 64 MiB of one byte, with a window of the same size.
+        let mut frame = vec![0x28, 0xB5, 0x2F, 0xFD, 0, 16 << 3];
+        (0..512).for_each(|index| frame.extend([2 | u8::from(index == 511), 0, 0x10, 0]));
+        let small_window = [&frame[..5], &[7 << 3], &frame[6..]].concat();
+        let declared = [&[0x28, 0xB5, 0x2F, 0xFD, 0xA0, 0, 0, 0, 4][..], &frame[6..]].concat();
+        for frame in [frame, small_window, declared] {
+            assert!(whole(&file_of(BLOCK - 1, &[frame])).is_err());
+        }
+    }
+
+    #[test]
+    fn damaged_blocks_do_not_fill_the_memory() -> Result<(), String> {
+        let count = 10_000;
+        let mut blocks = vec![Vec::new(); count];
+        blocks.push(compress_to_vec(&b"the end"[..], CompressionLevel::Fastest));
+        let file = file_of(BLOCK * count + 7, &blocks);
+        let found = decompress(&file, true)?;
+        assert!(found.contents.ends_with(b"the end") && found.damage.is_some());
+        assert!(found.contents.len() < 50 * file.len(), "{} of {}", found.contents.len(), file.len());
+        Ok(())
     }
 
     #[test]

@@ -67,8 +67,8 @@ pub fn get(input: &Input, path: &str, notation: Notation, as_bytes: bool, out: &
     let place = Place::of(input, path)?;
     let mut encoded = Vec::new();
     let are_records = input.has_records && place.record.is_none();
-    place.each(input, |index, _, view| {
-        let failed = |error| Failure::data(&input.name_of(index), &error);
+    place.each(input, |index, offset, view| {
+        let failed = |error| Failure::data_in(&input.name_of(index), error, offset);
         // An element of a packed array has no encoding of its own, so its value is decoded.
         let value = view.value().map_err(failed)?;
         if as_bytes {

@@ -12,7 +12,7 @@ pub use crate::error::Foreign;
 use crate::error::{Error, Result};
 use crate::format::{FRAME_BYTES, Shape, VariantType};
 use crate::limits::{Limits, Strictness};
-use crate::outline::Outline;
+use crate::outline::{Node, Outline};
 use crate::wire::{self, Cursor};
 
 /// The number of bytes at the start of a file that show its format.
@@ -21,6 +21,8 @@ const HEAD: usize = 64;
 pub const TESTED: usize = 4;
 /// The maximum size of a file that is tested for being one value: the test reads the whole file.
 const WHOLE: u64 = 64 << 20;
+/// The number of values in one value of the whole file that are compared with the first record.
+const LOOKED_AT: usize = 1000;
 /// The maximum length of a record that is tested for being a value of Godot 3.
 const LONGEST_TESTED: u32 = 1 << 20;
 
@@ -119,14 +121,20 @@ pub fn foreign<S: ReadAt + ?Sized>(source: &S, limits: &Limits) -> Result<Option
         return Ok(None);
     }
     read_block(source, 0, size as usize, &mut bytes)?;
-    let whole = Outline::of(&bytes, 1);
+    let whole = Outline::of(&bytes, LOOKED_AT);
     // An Array of 11 elements starts like a record that holds a Transform2D, and a String of 25 letters like
-    // one that holds a Callable. Any bytes are valid numbers. Bytes that read as one value of numbers, but
-    // also start with a whole record, are therefore more likely damaged records.
+    // one that holds a Callable. Any bytes are valid numbers. Bytes that read as one value with numbers, but
+    // also start with a whole record of something else, are therefore more likely damaged records.
+    let is_numbers = |value: &Node| matches!(value.ty.shape(), Shape::Fixed(..) | Shape::Packed(..));
+    let record = FRAME_BYTES..FRAME_BYTES + length as usize;
+    let of_record = Outline::of(bytes.get(record.clone()).unwrap_or_default(), 1);
+    let is_record_of_numbers = of_record.nodes().first().is_some_and(is_numbers);
     let has_numbers = whole
         .nodes()
-        .first()
-        .is_some_and(|value| matches!(value.ty.shape(), Shape::Fixed(..) | Shape::Packed(..)));
+        .iter()
+        .take_while(|value| value.bytes.start < record.end)
+        .enumerate()
+        .any(|(index, value)| is_numbers(value) && (index == 0 || !is_record_of_numbers));
     let may_be_value = whole_records == 0 || !has_numbers && whole.notes().first.is_empty();
     if may_be_value && whole.error().is_none() && whole.end() >= bytes.len() {
         return Ok(Some(Foreign::OneValue));
@@ -171,19 +179,22 @@ fn is_one_value(bytes: &[u8]) -> bool {
 pub const SHOWS_GODOT3: u32 = 2;
 
 /// The weight of `bytes` as evidence that the file is Godot 3's. `bytes` must be a value of Godot 3 and not
-/// of Godot 4. One changed bit may turn a value of Godot 4 into a pool array of Godot 3, so two pool arrays
-/// are needed. One Dictionary or Array that is not empty is enough. So is a value that is alone in its file,
-/// if Godot 4 has another id for its type.
+/// of Godot 4. One changed bit may turn a value of Godot 4 into a pool array of Godot 3, or into an Array of
+/// vectors, so two of these are needed. Any other Dictionary or Array that is not empty is enough. So is a
+/// value that is alone in its file, if Godot 4 has another id for its type.
 pub fn evidence_of_godot3(bytes: &[u8], is_alone: bool) -> u32 {
     let mut cursor = Cursor::new(bytes, 0);
     let header = cursor.u32().map(|header| header as u8);
     let has_elements = cursor.container_count(1).is_some_and(|count| count > 0);
+    let has_vectors = cursor.u32().is_some_and(|header| matches!(header as u8, 5..=14));
     match header {
-        // Dictionary, Array.
-        Some(18 | 19) if has_elements => SHOWS_GODOT3,
         Some(6..) if is_alone => SHOWS_GODOT3,
-        // The pool arrays.
-        Some(20..=26) if has_elements => 1,
+        // Dictionary.
+        Some(18) if has_elements => SHOWS_GODOT3,
+        // Array.
+        Some(19) if has_elements && !has_vectors => SHOWS_GODOT3,
+        // Array, and the pool arrays.
+        Some(19..=26) if has_elements => 1,
         _ => 0,
     }
 }
@@ -195,16 +206,12 @@ fn godot3<S: ReadAt + ?Sized>(source: &S, bytes: &mut Vec<u8>) -> Result<Option<
     let (mut at, mut evidence) = (0, 0);
     for _ in 0..TESTED {
         read_block(source, at, FRAME_BYTES, bytes)?;
-        let Some(length) = bytes.first_chunk().map(|frame| wire::record_length(*frame)) else {
-            return Ok(None);
-        };
-        if length > LONGEST_TESTED {
-            return Ok(None);
-        }
+        let length = bytes.first_chunk().map(|frame| wire::record_length(*frame));
+        let Some(length) = length.filter(|length| *length <= LONGEST_TESTED) else { break };
         at += FRAME_BYTES as u64;
         read_block(source, at, length as usize, bytes)?;
         if bytes.len() < length as usize {
-            return Ok(None);
+            break;
         }
         at += u64::from(length);
         let is_godot4 = quick_check(bytes, &limits).is_some() || is_one_value(bytes);
@@ -214,12 +221,9 @@ fn godot3<S: ReadAt + ?Sized>(source: &S, bytes: &mut Vec<u8>) -> Result<Option<
             (true, false) => {
                 let is_alone = at == (FRAME_BYTES as u64 + u64::from(length)) && at == size;
                 evidence += evidence_of_godot3(bytes, is_alone);
-                if evidence >= SHOWS_GODOT3 {
-                    return Ok(Some(Foreign::Godot3));
-                }
             }
             (false, _) => return Ok(None),
         }
     }
-    Ok(None)
+    Ok((evidence >= SHOWS_GODOT3).then_some(Foreign::Godot3))
 }

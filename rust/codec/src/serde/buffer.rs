@@ -52,7 +52,7 @@ fn marked(is_float: bool, count: usize, bits: u32) -> Option<VariantType> {
 /// A value or a part of one in the buffer.
 enum Found {
     Whole(Value),
-    /// A 32-bit component, like `Float`.
+    /// A 32-bit int component. `Float` holds a 32-bit float component.
     Int(i32),
     Float(f32),
     /// An element of several components, from a packed array of this type.

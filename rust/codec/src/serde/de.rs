@@ -237,8 +237,8 @@ impl<'de> IntoDeserializer<'de, Error> for Value {
     }
 }
 
-/// Splits the components of a value into `groups` of equal size, such as the columns of a matrix, or a position and
-/// a size. Returns other values unchanged.
+/// Splits the components of a value into `groups` groups of equal size, such as the columns of a matrix, or a
+/// position and a size. Returns other values unchanged.
 fn grouped(value: Value, groups: usize) -> Value {
     let Shape::Fixed(_, count) = value.ty().shape() else { return value };
     if groups == 0 || groups >= count || !count.is_multiple_of(groups) {

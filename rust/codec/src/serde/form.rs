@@ -231,8 +231,12 @@ pub(super) fn read(ty: VariantType, payload: Value) -> Result<Value> {
         T::NodePath => Value::NodePath(node_path(payload)?),
         T::Rid => Value::Rid(id(&payload)?),
         T::Object => Value::Object(object(payload)?),
-        T::Callable => Value::Callable,
-        T::Signal => Value::Signal { name: text(&payload, "name")?, object: id(field(&payload, "object")?)? },
+        T::Callable if payload.is_nil() => Value::Callable,
+        T::Callable => return Err(message(format!("a Callable has no content, found {}", payload.ty()))),
+        T::Signal => {
+            only(&["name", "object"], &payload)?;
+            Value::Signal { name: text(&payload, "name")?, object: id(field(&payload, "object")?)? }
+        }
         T::Dictionary => Value::Dictionary(dictionary(payload)?),
         T::Array => Value::Array(array(payload)?),
         T::PackedStringArray => {
@@ -312,6 +316,23 @@ fn id(payload: &Value) -> Result<u64> {
     i64::try_from(payload).map(|bits| bits as u64)
 }
 
+/// Fails if the content of a form has other fields than these, or one of them twice.
+fn only(fields: &[&str], payload: &Value) -> Result<()> {
+    let mut left = fields.to_vec();
+    for (key, _) in payload.as_dictionary().into_iter().flatten() {
+        let name = key.as_str().unwrap_or_default();
+        match left.iter().position(|field| *field == name) {
+            Some(index) => drop(left.swap_remove(index)),
+            None if fields.contains(&name) => return Err(message(format!("{name} is given twice"))),
+            None => {
+                let expected = fields.join(", ");
+                return Err(message(format!("unknown field {}; expected {expected}", quoted(name))));
+            }
+        }
+    }
+    Ok(())
+}
+
 fn field<'v>(payload: &'v Value, name: &str) -> Result<&'v Value> {
     payload.get(name).ok_or_else(|| message(format!("{name} is missing")))
 }
@@ -339,6 +360,7 @@ fn node_path(payload: Value) -> Result<NodePath> {
     if let Value::String(path) = &payload {
         return path.parse();
     }
+    only(&["absolute", "names", "subnames"], &payload)?;
     Ok(NodePath {
         absolute: field(&payload, "absolute")?.try_into()?,
         names: texts(&payload, "names")?,
@@ -351,6 +373,7 @@ fn object(payload: Value) -> Result<Object> {
         Value::Nil => Ok(Object::Null),
         Value::Int(bits) => Ok(Object::Id(bits as u64)),
         mut full => {
+            only(&["class", "properties"], &full)?;
             let pairs = take_array(&mut full, "properties")?;
             let properties = pairs.into_iter().map(pair).map(|pair| {
                 let (name, value) = pair?;
@@ -374,24 +397,30 @@ fn element(payload: &Value, name: &str) -> Result<OwnedElementType> {
     if form.is_nil() {
         return Ok(OwnedElementType::Untyped);
     }
-    if let Some(class) = form.get("class").and_then(Value::as_str) {
-        return Ok(OwnedElementType::Class(class.to_owned()));
+    let entry = match form.as_dictionary().map(|form| form.entries.as_slice()) {
+        Some([(kind, name)]) => kind.as_str().zip(name.as_str()),
+        _ => None,
+    };
+    match entry {
+        Some(("class", name)) => Some(OwnedElementType::Class(name.to_owned())),
+        Some(("script", path)) => Some(OwnedElementType::Script(path.to_owned())),
+        Some(("builtin", name)) => type_named(name).map(OwnedElementType::Builtin),
+        _ => None,
     }
-    if let Some(path) = form.get("script").and_then(Value::as_str) {
-        return Ok(OwnedElementType::Script(path.to_owned()));
-    }
-    let builtin = form.get("builtin").and_then(Value::as_str).and_then(type_named);
-    builtin
-        .map(OwnedElementType::Builtin)
-        .ok_or_else(|| message("an element type is null, builtin, class or script".to_owned()))
+    .ok_or_else(|| {
+        let expected = "null, or an object with one of builtin, class and script";
+        message(format!("invalid {name}; expected {expected}"))
+    })
 }
 
 fn array(mut payload: Value) -> Result<Array> {
+    only(&["element", "values"], &payload)?;
     let element = element(&payload, "element")?;
     Ok(Array { element, values: take_array(&mut payload, "values")?.values })
 }
 
 fn dictionary(mut payload: Value) -> Result<Dictionary> {
+    only(&["key", "value", "entries"], &payload)?;
     let (key, value) = (element(&payload, "key")?, element(&payload, "value")?);
     let entries = take_array(&mut payload, "entries")?;
     Ok(Dictionary { key, value, entries: entries.into_iter().map(pair).collect::<Result<_>>()? })

@@ -64,7 +64,7 @@
 //! |---|---|---|
 //! | Nil, bool, int, float, String, PackedByteArray | the same type | the same type |
 //! | values with 32-bit components, PackedInt32Array, PackedFloat32Array | the same type | the same type |
-//! | an empty packed array other than PackedByteArray | Array | empty, by the module of any packed array |
+//! | an empty packed array other than PackedByteArray | Array | an empty array, by the submodule of any packed array |
 //! | values with 64-bit components | Array | an error |
 //! | PackedInt64Array, PackedFloat64Array, PackedStringArray | Array | the same type; also from an Array of such elements |
 //! | StringName, NodePath | String | the same type; also from the other text types |

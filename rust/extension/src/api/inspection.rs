@@ -19,18 +19,18 @@ use crate::variant::keys::KeyCache;
 const DESCRIBED: usize = 10_000;
 /// The maximum number of nodes that [`to_dictionary`] returns.
 const MAX_NODES: i64 = 100_000;
-/// The memory of a node and its Dictionary, in bytes.
-const NODE_BYTES: usize = 2400;
 
 /// The outline of at most `max_nodes` values.
 ///
 /// # Errors
-/// Fails if there is not enough memory for the nodes and their Dictionaries.
+/// Fails if there is not enough memory for the nodes.
 fn outline(bytes: &[u8], max_nodes: usize) -> Result<Outline<'_>> {
     /// The size in bytes of the smallest value.
     const SMALLEST: usize = 4;
+    /// The memory of a node with its texts and spans, in bytes.
+    const NODE: usize = 1 << 10;
 
-    check_memory(max_nodes.min(bytes.len() / SMALLEST).saturating_mul(NODE_BYTES))?;
+    check_memory(max_nodes.min(bytes.len() / SMALLEST).saturating_mul(NODE))?;
     Ok(Outline::of(bytes, max_nodes))
 }
 
@@ -44,11 +44,17 @@ pub fn describe(bytes: &[u8]) -> String {
 /// # Errors
 /// Fails if memory runs out.
 pub fn to_dictionary(bytes: &[u8], max_nodes: i64) -> Result<VarDictionary> {
-    let outline = outline(bytes, max_nodes.clamp(1, MAX_NODES) as usize)?;
-    let error = outline.error().map(|error| match Foreign::by_head(bytes) {
-        Some(format) => Error::new(format.into()).at(0),
-        None => error.clone(),
-    });
+    let outline = outline(bytes, max_nodes.clamp(1, MAX_NODES) as usize)
+        .and_then(|outline| check_memory(dictionaries_of(&outline)).map(|()| outline));
+    let (outline, error) = match outline {
+        Ok(outline) => {
+            let format = outline.error().and_then(|_| Foreign::by_head(bytes));
+            let format = format.map(|format| Error::new(format.into()).at(0));
+            let error = format.or_else(|| outline.error().cloned());
+            (outline, error)
+        }
+        Err(error) => (Outline::of(&[], 1), Some(error)),
+    };
     // The builder for decoded values makes the result, because it is fastest for thousands of Dictionaries
     // with the same keys.
     let (nothing, limits) = (Input::Owned(PackedByteArray::new()), Limits::unlimited());
@@ -57,6 +63,22 @@ pub fn to_dictionary(bytes: &[u8], max_nodes: i64) -> Result<VarDictionary> {
         VariantBuilder::new(Reading { input: &nothing, strictness, limits: &limits, keys: &mut keys });
     Inspection { outline, error }.write_into(&mut builder)?;
     Ok(builder.finish().into_value().to())
+}
+
+/// The memory of the Dictionaries of all nodes, in bytes.
+fn dictionaries_of(outline: &Outline<'_>) -> usize {
+    /// The memory of a Dictionary without its texts, and of a character in a String.
+    const EMPTY: usize = 2560;
+    const CHARACTER: usize = 4;
+    /// Strings grow to the next power of two.
+    const GROWTH: usize = 2;
+
+    let texts = |node: &Node| {
+        let types = node.element_types.iter().map(String::len).sum::<usize>();
+        node.preview.len() + types
+    };
+    let nodes = outline.nodes().iter().map(|node| EMPTY + GROWTH * CHARACTER * texts(node));
+    nodes.sum::<usize>() + size_of_val(outline.spans())
 }
 
 /// The Dictionary that `inspect` returns.

@@ -9,6 +9,7 @@ use godot::classes::Object;
 use godot::obj::Gd;
 use variant_codec::error::Step;
 use variant_codec::format::{self, Shape};
+use variant_codec::memory::check_memory;
 use variant_codec::stream::{ElementType, Measure, NodePathParts, Sink, Source, Text};
 use variant_codec::{EncodeOptions, Error, ErrorKind, Result, VariantType};
 use variant_engine::{
@@ -629,7 +630,11 @@ impl<'a, 's> Walker<'a, 's> {
 
     #[inline(never)]
     fn write_node_path<S: Sink>(self, variant: &Variant, sink: &mut S) -> Result<()> {
+        /// The working memory of a name, in bytes.
+        const PER_NAME: usize = 64;
+
         let path = variant.to::<NodePath>();
+        check_memory((path.get_name_count() + path.get_subname_count()).saturating_mul(PER_NAME))?;
         let names: Vec<Name> = (0..path.get_name_count()).map(|i| self.name(path.get_name(i))).collect();
         let subnames: Vec<Name> =
             (0..path.get_subname_count()).map(|i| self.name(path.get_subname(i))).collect();

@@ -6,6 +6,7 @@ use godot::meta::ToGodot;
 use godot::obj::Singleton;
 use variant_codec::error::Oddity;
 use variant_codec::format::BOM;
+use variant_codec::memory::check_memory;
 use variant_codec::stream::{
     Decoder, ElementType, Header, Lanes, NodePathParts, Part, PartSink, Precision, Sink, Text,
 };
@@ -201,6 +202,9 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
     }
 
     fn node_path(&mut self, path: NodePathParts<'_>) -> Result<()> {
+        /// The memory of a name in all copies of the path, in bytes.
+        const PER_NAME: usize = 256;
+
         self.check_names(path)?;
         if let Some(offset) = self.offset_of(&path)
             && self.input.with_packed(|bytes| self.building.put_decoded(VariantType::NodePath, bytes, offset))
@@ -211,6 +215,7 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
             self.building.put_node_path(if path.absolute { "/" } else { "" });
             return Ok(());
         }
+        check_memory((path.names.len() + path.subnames.len()).saturating_mul(PER_NAME))?;
         // Names may contain separators, so the path cannot be made from one text.
         let (names, subnames) = (marked(path.names), marked(path.subnames));
         let (names, subnames) = (texts(&names), texts(&subnames));

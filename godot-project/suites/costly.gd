@@ -189,7 +189,7 @@ static func colliding_arrays(count: int) -> Array:
 	return colliding_ints(count).map(func(last: int) -> Array: return range(1000) + [last])
 
 
-## Nested Dictionaries, each of which is the only key of the one around it. The innermost key is `value`.
+## Nested Dictionaries. Each one is the only key of the Dictionary around it. The innermost key is `value`.
 static func in_keys(value: PackedByteArray) -> PackedByteArray:
 	return (Wire.repeated(Wire.header(TYPE_DICTIONARY) + Wire.word(1), KEY_LEVELS) + value
 			+ Wire.repeated(Wire.header(TYPE_NIL), KEY_LEVELS))

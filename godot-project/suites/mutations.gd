@@ -17,7 +17,7 @@ func _init(generator: RandomNumberGenerator) -> void:
 	_generator = generator
 
 
-## Bytes with one to three changes, some of which insert pieces of `other`.
+## Returns the bytes with one to three changes. Some changes insert pieces of `other`.
 func mutated(bytes: PackedByteArray, other: PackedByteArray) -> PackedByteArray:
 	var changed := bytes.duplicate()
 	for i in _generator.randi_range(1, 3):

@@ -368,7 +368,7 @@ func _check_places(bytes: PackedByteArray, value: Variant) -> void:
 					open.append([path + [index], expected[index]])
 
 
-## A table of rows, most of which have the same fields.
+## Returns a table in which most rows have the same fields.
 static func _random_table(random: RandomValues, generator: RandomNumberGenerator) -> Array:
 	var types := {}
 	for field in FIELDS:

@@ -10,7 +10,7 @@ use variant_codec::stream::{Measure, Source};
 use variant_protobuf::{DecodeOptions, Defaults, Message, MessageDecoder, Schema};
 
 const SIZES: [usize; 2] = [1 << 17, 1 << 20];
-/// The number of runs, of which the fastest counts.
+/// The number of runs. The fastest one counts.
 const RUNS: usize = 5;
 
 const SCHEMA: &str = r#"

@@ -144,8 +144,8 @@ impl Expectation {
 /// `@@ expect_script <count> <name>` if the call causes script errors. `@@ end` follows the last call.
 ///
 /// # Errors
-/// Fails on a malformed marker, an error outside the markers, or a missing end, all of which mean that the
-/// suite has a bug.
+/// Fails on a malformed marker, an error outside the markers, or a missing end. Each means that the suite has
+/// a bug.
 pub fn expectations(stderr: &str) -> Result<Vec<Expectation>> {
     let mut calls: Vec<Expectation> = Vec::new();
     let mut open = false;

@@ -52,8 +52,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
                 ElementType::Script(path.into())
             }
         };
-        // If objects are not allowed, elements can only have the placeholder class, whatever class was
-        // declared.
+        // If objects are not allowed, objects are decoded as placeholders, so the elements get their class.
         Ok(match element.builtin() {
             Some(VariantType::Object) if !objects => ElementType::Class(format::ENCODED_OBJECT_AS_ID.into()),
             _ => element,

@@ -126,7 +126,7 @@ pub fn foreign<S: ReadAt + ?Sized>(source: &S, limits: &Limits) -> Result<Option
     // one that holds a Callable. Any bytes are valid numbers. Bytes that read as one value with numbers, but
     // also start with a whole record of something else, are therefore more likely damaged records.
     let is_numbers = |value: &Node| matches!(value.ty.shape(), Shape::Fixed(..) | Shape::Packed(..));
-    let record = FRAME_BYTES..FRAME_BYTES + length as usize;
+    let record = FRAME_BYTES..FRAME_BYTES.saturating_add(length as usize);
     let of_record = Outline::of(bytes.get(record.clone()).unwrap_or_default(), 1);
     let is_record_of_numbers = of_record.nodes().first().is_some_and(is_numbers);
     let has_numbers = whole

@@ -177,8 +177,7 @@ impl<'s> Building<'s> {
         self.keep_element();
         let Some(Open::Array { array, len, is_shorter, .. }) = self.pop() else { panic!("no Array is open") };
         if is_shorter {
-            // SAFETY: `array` holds an Array of more than `len` elements, none of which was handed to another
-            // thread.
+            // SAFETY: `array` holds an Array of more than `len` elements, and no other thread has any of them.
             unsafe {
                 let container = self.container(&array, VariantType::Array);
                 self.interface.resize_array(container, len);

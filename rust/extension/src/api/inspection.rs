@@ -28,7 +28,7 @@ fn outline(bytes: &[u8], max_nodes: usize) -> Result<Outline<'_>> {
     /// The size in bytes of the smallest value.
     const SMALLEST: usize = 4;
     /// The memory of a node with its texts and spans, in bytes.
-    const NODE: usize = 1 << 10;
+    const NODE: usize = 2 << 10;
 
     check_memory(max_nodes.min(bytes.len() / SMALLEST).saturating_mul(NODE))?;
     Ok(Outline::of(bytes, max_nodes))

@@ -180,7 +180,7 @@ pub struct Unpacking {
 }
 
 impl Unpacking {
-    /// The records of a buffer, none of which is unpacked yet.
+    /// Prepares to unpack the records of a buffer.
     pub fn of(bytes: PackedByteArray, limits: Limits) -> Self {
         let bytes = OwnedBytes::new(bytes);
         let (records, broken) = frames::records(bytes.get().as_slice(), &limits);

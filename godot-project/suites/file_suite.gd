@@ -452,12 +452,19 @@ func test_other_formats() -> bool:
 	# The first record is also a Transform3D of Godot 4.
 	_write(PATH, Wire.behind_lengths(FastVariantCodec.encode_godot3_batch([{"score": 1, "gold": 2}, {"day": 1}])))
 	_check_format(PATH, "records of Godot 3: convert them with `convert_godot3_file` (at byte 0)")
+	# These do not show their format, but `append_batch` reads the first records.
+	for values: Array in [[Rect2(1, 2, 3, 4), 5], [Vector3(1, 2, 3), 5], [["x".repeat(1 << 20)]]]:
+		var of_godot3 := Wire.behind_lengths(FastVariantCodec.encode_godot3_batch(values))
+		_write(PATH, of_godot3)
+		checks.same_int("append_batch: %s" % values[0], ERR_FILE_CORRUPT, _write_silently("append_batch", PATH, [6]))
+		checks.same_bytes("the file: %s" % values[0], of_godot3, FileAccess.get_file_as_bytes(PATH))
 	# One changed bit makes a String of Godot 4 a PoolByteArray of Godot 3.
 	var changed := FastVariantCodec.pack_batch([28, "abcdefg", 3])
 	changed[16] ^= 16
 	_write(PATH, changed)
 	checks.same_value("load_batch of a changed bit", [[28], false],
 			[FastVariantCodec.load_batch(PATH).value, "Godot 3" in FastVariantCodec.load_batch(PATH).message])
+	checks.truth("try_append_batch", "record at byte 12 is not a value of Godot 4; convert" in FastVariantCodec.try_append_batch(PATH, [6]).message)
 	# One changed bit makes a Dictionary of Godot 4 an Array of Rect2 of Godot 3.
 	changed = FastVariantCodec.pack_batch([2, "Forest", {Vector2i(0, 2): 0, Vector2i(1, 2): 1}])
 	changed[36] ^= 8

@@ -77,6 +77,11 @@ pub enum Failure {
         "truncated record at byte {0}; recover the records before it with load_batch and rewrite the file with save_batch"
     )]
     Truncated(u64),
+    /// The record that starts at this byte is not a value of Godot 4.
+    #[error(
+        "record at byte {0} is not a value of Godot 4; convert the file with convert_godot3_file if Godot 3 wrote it, else recover the other records with load_batch and rewrite the file with save_batch"
+    )]
+    Invalid(u64),
     /// The file is in another format than records.
     #[error("{0}")]
     Foreign(Foreign),
@@ -421,6 +426,10 @@ fn append_to(mut file: &File, place: &Path, before: &Metadata, parts: &[Vec<u8>]
             frames::foreign(&contents, &Limits::for_save_files()).map_err(io::Error::other)?
         {
             return Err(Failure::Foreign(format));
+        }
+        // A file of Godot 3 may show no more than this. Records of both formats in one file could not be converted.
+        if let Some(invalid) = frames::find_invalid(&contents).map_err(io::Error::other)? {
+            return Err(Failure::Invalid(invalid));
         }
         file.rewind()?;
         if let Some(torn) = frames::find_torn(&mut BufReader::new(file), before.len())? {

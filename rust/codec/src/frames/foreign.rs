@@ -24,7 +24,7 @@ const WHOLE: u64 = 64 << 20;
 /// The number of values in one value of the whole file that are compared with the first record.
 const LOOKED_AT: usize = 1000;
 /// The maximum length of a record that is tested for being a value of Godot 3.
-const LONGEST_TESTED: u32 = 1 << 20;
+const LONGEST_TESTED: u64 = 1 << 20;
 
 impl Foreign {
     /// The format that the first bytes show. `None` for encoded values, records and unknown formats.
@@ -116,7 +116,7 @@ pub fn foreign<S: ReadAt + ?Sized>(source: &S, limits: &Limits) -> Result<Option
     if !may_be_header || size > WHOLE.min(limits.max_bytes as u64) {
         return godot3(source, &mut bytes);
     }
-    let whole_records = count_whole(source, size, &mut bytes)?;
+    let whole_records = count_whole(source, &mut bytes)?;
     if whole_records == TESTED {
         return Ok(None);
     }
@@ -142,31 +142,73 @@ pub fn foreign<S: ReadAt + ?Sized>(source: &S, limits: &Limits) -> Result<Option
     godot3(source, &mut bytes)
 }
 
+/// The records at the start of a file.
+struct FirstRecords<'a, S: ?Sized> {
+    source: &'a S,
+    size: u64,
+    /// The file offset of the next record's length prefix.
+    at: u64,
+}
+
+impl<'a, S: ReadAt + ?Sized> FirstRecords<'a, S> {
+    fn of(source: &'a S) -> Result<Self> {
+        Ok(Self { source, size: source.size().map_err(Error::other)?, at: 0 })
+    }
+
+    /// Reads the next record into `bytes`. Returns `false` at the end of the file and for a record that is
+    /// truncated or longer than `longest`.
+    fn read_next(&mut self, longest: u64, bytes: &mut Vec<u8>) -> Result<bool> {
+        read_block(self.source, self.at, FRAME_BYTES, bytes)?;
+        let start = self.at + bytes.len() as u64;
+        let length = bytes.first_chunk().map(|frame| wire::record_length(*frame));
+        let Some(length) = length.filter(|length| u64::from(*length) <= longest.min(self.size - start))
+        else {
+            return Ok(false);
+        };
+        read_block(self.source, start, length as usize, bytes)?;
+        self.at = start + u64::from(length);
+        Ok(bytes.len() == length as usize)
+    }
+}
+
 /// The number of records at the start of the file whose value an encoder would write, at most [`TESTED`].
 /// Also returns [`TESTED`] if the file has fewer records and an encoder would write all of them.
-fn count_whole<S: ReadAt + ?Sized>(source: &S, size: u64, bytes: &mut Vec<u8>) -> Result<usize> {
-    let mut at = 0;
+fn count_whole<S: ReadAt + ?Sized>(source: &S, bytes: &mut Vec<u8>) -> Result<usize> {
+    let mut records = FirstRecords::of(source)?;
     for count in 0..TESTED {
-        if at == size {
+        if records.at == records.size {
             return Ok(TESTED);
         }
-        read_block(source, at, FRAME_BYTES, bytes)?;
-        let Some(length) = bytes.first_chunk().map(|frame| wire::record_length(*frame) as usize) else {
-            return Ok(count);
-        };
-        at += FRAME_BYTES as u64;
-        if length as u64 > size - at {
+        if !records.read_next(u64::MAX, bytes)? {
             return Ok(count);
         }
-        read_block(source, at, length, bytes)?;
         // The engine accepts many byte sequences that no encoder writes.
         let record = Outline::of(bytes, 1);
-        if length == 0 || record.error().is_some() || !record.notes().first.is_empty() {
+        if bytes.is_empty() || record.error().is_some() || !record.notes().first.is_empty() {
             return Ok(count);
         }
-        at += length as u64;
     }
     Ok(TESTED)
+}
+
+/// The file offset of the first record that the engine does not read as a value, among the first four records
+/// up to the first one longer than 64 MiB. These show Godot 3's format or damage.
+///
+/// # Errors
+/// As [`foreign`].
+pub fn find_invalid<S: ReadAt + ?Sized>(source: &S) -> Result<Option<u64>> {
+    let mut bytes = Vec::new();
+    let mut records = FirstRecords::of(source)?;
+    for _ in 0..TESTED {
+        let at = records.at;
+        if !records.read_next(WHOLE, &mut bytes)? {
+            break;
+        }
+        if !is_one_value(&bytes) {
+            return Ok(Some(at));
+        }
+    }
+    Ok(None)
 }
 
 /// Whether the engine reads the bytes as one value, up to their end.
@@ -202,24 +244,17 @@ pub fn evidence_of_godot3(bytes: &[u8], is_alone: bool) -> u32 {
 /// [`Foreign::Godot3`] if the first records show it, and none of them is a value of Godot 4 only.
 fn godot3<S: ReadAt + ?Sized>(source: &S, bytes: &mut Vec<u8>) -> Result<Option<Foreign>> {
     let limits = Limits { allow_objects: true, ..Limits::for_save_files() };
-    let size = source.size().map_err(Error::other)?;
-    let (mut at, mut evidence) = (0, 0);
-    for _ in 0..TESTED {
-        read_block(source, at, FRAME_BYTES, bytes)?;
-        let length = bytes.first_chunk().map(|frame| wire::record_length(*frame));
-        let Some(length) = length.filter(|length| *length <= LONGEST_TESTED) else { break };
-        at += FRAME_BYTES as u64;
-        read_block(source, at, length as usize, bytes)?;
-        if bytes.len() < length as usize {
+    let (mut records, mut evidence) = (FirstRecords::of(source)?, 0);
+    for index in 0..TESTED {
+        if !records.read_next(LONGEST_TESTED, bytes)? {
             break;
         }
-        at += u64::from(length);
         let is_godot4 = quick_check(bytes, &limits).is_some() || is_one_value(bytes);
         let mut decoder = Decoder::of_godot3(bytes, Strictness::Strict, &limits, Loss::Accepted);
         match (decoder.decode_only(&mut Ends::default()).is_ok(), is_godot4) {
             (true, true) => {}
             (true, false) => {
-                let is_alone = at == (FRAME_BYTES as u64 + u64::from(length)) && at == size;
+                let is_alone = index == 0 && records.at == records.size;
                 evidence += evidence_of_godot3(bytes, is_alone);
             }
             (false, _) => return Ok(None),

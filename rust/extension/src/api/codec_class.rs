@@ -171,8 +171,8 @@ impl FastVariantCodec {
     /// When the call returns, the records have been flushed to disk. If the game is killed during the call,
     /// the last record may be truncated; [method load_batch] then reports it and returns the records before
     /// it. The file stays unchanged and one error is printed if a value cannot be encoded, or if the file is
-    /// truncated, has another format or cannot be written. Several processes may append to one file; they
-    /// wait for each other as with [method save_batch].
+    /// truncated, has another format, starts with a record that is not a value of Godot 4, or cannot be written.
+    /// Several processes may append to one file; they wait for each other as with [method save_batch].
     #[func]
     fn append_batch(path: GString, values: AnyArray, #[opt(default = false)] full_objects: bool) -> Code {
         guard("FastVariantCodec.append_batch", || {

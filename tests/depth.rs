@@ -19,7 +19,6 @@ const EMPTY_ARRAY: [u8; 8] = [28, 0, 0, 0, 0, 0, 0, 0];
 const EMPTY_DICTIONARY: [u8; 8] = [27, 0, 0, 0, 0, 0, 0, 0];
 const NIL: [u8; 4] = [0; 4];
 
-/// Accepts everything in the format, including objects.
 fn limits() -> Limits {
     Limits { allow_objects: true, ..Limits::unlimited() }
 }

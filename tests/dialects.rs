@@ -85,7 +85,6 @@ fn example(ty: VariantType) -> Value {
     }
 }
 
-/// The document's table of types is correct and in order.
 #[test]
 fn types_of_godot3_are_those_of_the_document() {
     let rows = table("| Godot 3 | Godot 4 |");
@@ -132,7 +131,6 @@ fn other_types_become_what_the_document_says() {
     assert_eq!(both, VariantType::COUNT, "every type is in one of the tables");
 }
 
-/// The counterparts keep numbers and characters.
 #[test]
 fn numbers_and_characters_arrive() {
     let array = |values: Vec<Value>| Value::from(values);

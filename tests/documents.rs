@@ -1,5 +1,5 @@
-//! Every link, anchor and repository path in the Markdown documents is valid, and the README leads to every
-//! document. Web links are not checked.
+//! Every link, anchor and repository path in the Markdown documents is valid, and a link leads to every
+//! document outside of `addons`. Web links are not checked.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-/// The file extensions by which a code span that contains a folder is recognised as a file path.
+/// The file extensions by which a code span is recognised as a file path.
 const ENDINGS: [&str; 9] = [".rs", ".gd", ".md", ".toml", ".tsv", ".json", ".proto", ".py", ".yml"];
 /// Folders that are not part of the repository.
 const BUILT: [&str; 4] = ["target", "bin", ".git", ".godot"];

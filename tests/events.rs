@@ -14,7 +14,6 @@ use variant_codec::{
     EncodeOptions, Error, ErrorKind, Limits, Object, Reals, Result, Strictness, Value, VariantType,
 };
 
-/// Records every event.
 #[derive(Debug, Default)]
 struct Log {
     events: Vec<String>,
@@ -153,7 +152,7 @@ fn text_may_be_taken_as_it_stands() {
     check(TEXTS, Log::default, "< 3 hp é  >");
 }
 
-/// A sink that accepts raw text still receives text without a byte-order mark.
+/// Even a sink that accepts raw text receives text without its leading byte-order mark.
 #[test]
 fn marked_text_is_looked_at() {
     let limits = Limits::unlimited();
@@ -375,7 +374,7 @@ fn has_properties(bytes: &[u8], limits: &Limits) -> bool {
     log.events.iter().any(|event| event.ends_with('('))
 }
 
-/// For every value that the engine writes, the reader finds the end of the value without reading it.
+/// For every value that the engine writes, the reader finds the end of the value without decoding it.
 #[test]
 fn values_of_every_type_come_in_parts() {
     let mut types = BTreeSet::new();

@@ -16,7 +16,6 @@ enum Kind {
     Canonical,
     /// Read, and written back as other bytes.
     Tolerated,
-    /// Refused.
     Refused,
 }
 
@@ -150,7 +149,6 @@ fn document() -> String {
     fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
 }
 
-/// Every example of the document.
 fn examples() -> Vec<Example> {
     let mut examples = Vec::new();
     let mut fenced = false;

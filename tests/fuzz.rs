@@ -31,17 +31,14 @@ fn inputs(folder: &str, target: &str) -> Vec<Vec<u8>> {
     text.lines().map(input).collect()
 }
 
-/// Values of Godot 4, one per input.
 fn values() -> Vec<Vec<u8>> {
     rows().into_iter().map(|row| row.bytes).collect()
 }
 
-/// Values of Godot 3 and Godot 4, one per input.
 fn values_of_both() -> Vec<Vec<u8>> {
     godot3::rows().into_iter().map(|row| row.bytes).chain(values()).collect()
 }
 
-/// Batches of up to four values.
 fn batches() -> Vec<Vec<u8>> {
     let batch = |values: &[Vec<u8>]| {
         let mut batch = Vec::new();
@@ -51,7 +48,6 @@ fn batches() -> Vec<Vec<u8>> {
     values().chunks(4).map(batch).collect()
 }
 
-/// Compressed and encrypted files, and batches.
 fn files() -> Vec<Vec<u8>> {
     let table = include_str!("vectors/wrapped.tsv").lines().skip(1);
     let files =
@@ -59,7 +55,6 @@ fn files() -> Vec<Vec<u8>> {
     files.chain(batches()).collect()
 }
 
-/// Random bytes.
 fn noise() -> Vec<Vec<u8>> {
     let mut rng = Rng::with_seed(1);
     (0..1000)
@@ -70,7 +65,6 @@ fn noise() -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// Random messages in both wires.
 fn messages() -> Vec<Vec<u8>> {
     let message = schema(EVERYTHING).message("Everything").expect("it is there");
     let messages = (0..100).map(|seed| random_message(&mut Rng::with_seed(seed), &message, 30));
@@ -80,7 +74,6 @@ fn messages() -> Vec<Vec<u8>> {
     messages.flat_map(encode).filter(|bytes| bytes.len() <= LONGEST).collect()
 }
 
-/// Descriptor sets, and schema files.
 fn schemas() -> Vec<Vec<u8>> {
     // protoc's `message M { optional int32 a = 1; }` in the file "m", and a set that made a library panic.
     let sets = ["0a130a016d220e0a014d12090a01611801200128050a", "0a055201616200"];

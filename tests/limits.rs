@@ -154,7 +154,7 @@ fn a_breach_says_which_limit_and_how_to_raise_it() {
 }
 
 /// The decoder also charges for the memory that it needs besides the value, so reading any message takes at
-/// most `max_memory` plus a few KiB.
+/// most `max_memory` plus 64 KiB.
 #[test]
 fn messages_charge_for_the_memory_to_read_them() {
     const SIZE: usize = 1 << 20;

@@ -10,7 +10,6 @@ use variant_codec::{Error, ErrorKind, Limits, Object, Strictness, Value, Variant
 /// The limit on nodes: more than any vector has.
 const ALL: usize = usize::MAX;
 
-/// The decoder's result for the same bytes.
 fn decoded(bytes: &[u8]) -> (Result<usize, Error>, Value) {
     let limits = Limits { allow_objects: true, ..Limits::unlimited() };
     let mut builder = ValueBuilder::default();

@@ -11,7 +11,6 @@ fn limits() -> Limits {
     Limits { allow_objects: true, ..Limits::for_save_files() }
 }
 
-/// Changes something inside the value.
 fn edit(value: &mut Value, rng: &mut Rng, with: &Value) {
     let op = rng.u8(..7);
     match value {
@@ -79,7 +78,6 @@ fn from(value: &Value) -> Vec<u8> {
     value.encode().unwrap()
 }
 
-/// A patch with this change.
 fn patch_of(change: Value) -> Vec<u8> {
     from(&Value::from_iter([("patch", Value::from(1)), ("change", change)]))
 }
@@ -173,8 +171,8 @@ fn a_value_as_deep_as_the_format_allows_has_a_patch() {
     });
 }
 
-/// Each list has unique numbers between values that are all alike. A search for the fewest changes would take
-/// a quarter of an hour.
+/// The lists consist of equal values, except that every third value is a unique number in the old list and
+/// nil in the new one. A search for the fewest changes would take a quarter of an hour.
 #[test]
 fn lists_are_compared_in_linear_time() {
     let list = |other: fn(i64) -> Value| {

@@ -9,7 +9,6 @@ use variant_codec::{EncodeOptions, ErrorKind, Limits, Strictness, Value, Variant
 
 use Precision::{Double, Single};
 
-/// The types made of `real_t`.
 fn real_types() -> impl Iterator<Item = VariantType> {
     VariantType::ALL
         .into_iter()

@@ -449,7 +449,6 @@ impl Draw<'_, '_> {
         Ok(Object::Full { class, properties })
     }
 
-    /// A class name.
     fn name(&mut self) -> Drawn<String> {
         let name = self.text()?;
         Ok(if name.is_empty() { "Node".to_owned() } else { name })

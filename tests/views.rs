@@ -100,7 +100,6 @@ fn a_deep_value_is_passed_over_without_a_stack_of_its_own() {
     assert_eq!(view.index(0).unwrap().value().unwrap_err().kind(), &ErrorKind::TooDeep);
 }
 
-/// An Array of these encoded elements.
 fn list_of(elements: &[&[u8]]) -> Vec<u8> {
     let mut bytes = [[28, 0, 0, 0], (elements.len() as u32).to_le_bytes()].concat();
     elements.iter().for_each(|element| bytes.extend_from_slice(element));
@@ -273,7 +272,7 @@ fn a_key_that_is_too_deep_is_refused() {
     }
 }
 
-/// Parts of a value that is accepted are accepted, however many nested keys they have for their size.
+/// If a value is accepted, so are its parts, however many nested keys they have for their size.
 #[test]
 fn parts_of_an_accepted_value_are_accepted() {
     let limits = Limits::for_network();
@@ -346,7 +345,6 @@ fn keys_that_are_not_canonical_are_found_if_they_are_accepted() {
     assert_eq!(View::within(&bytes, &limits).unwrap().get("a").unwrap().as_i64().unwrap(), 7);
 }
 
-/// A view fails as decoding does.
 #[test]
 fn errors_are_those_of_decoding() {
     let entries = Value::from_iter([("a", 1), ("b", 2)]).encode().unwrap();

@@ -20,7 +20,8 @@ func _export_begin(_features: PackedStringArray, _is_debug: bool, _path: String,
 	_add_from(EditorInterface.get_resource_filesystem().get_filesystem())
 
 
-## Skips editor scripts, and .proto files that the preset's filters include too: they are already packed.
+## Skips editor scripts. Also skips .proto files that the preset's filters include, because _export_begin has
+## added them.
 func _export_file(path: String, _type: String, _features: PackedStringArray) -> void:
 	var in_addon := path.trim_prefix(get_script().resource_path.get_base_dir() + "/")
 	if _added.has(path) or EDITOR_ONLY.any(func(start: String) -> bool: return in_addon.begins_with(start)):

@@ -31,7 +31,6 @@ const ELEMENT_WORDS: Dictionary[int, int] = {
 }
 
 
-## The results for one type.
 class Row:
 	extends RefCounted
 	var type: int
@@ -60,7 +59,6 @@ func failed() -> int:
 	return rows.reduce(func(sum: int, row: Row) -> int: return sum + row.failures.size(), 0)
 
 
-## Checks all types.
 func run() -> void:
 	rows.clear()
 	for type in TYPE_MAX:

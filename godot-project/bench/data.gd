@@ -117,7 +117,6 @@ static func _message(i: int) -> Dictionary:
 	return entity
 
 
-## A text of 50 characters.
 static func _ascii(i: int) -> String:
 	return "res://levels/forest/%08d/enemies/goblin_archer.tres" % i
 

@@ -69,15 +69,12 @@ class OneValue:
 		value = of
 		bytes = var_to_bytes(of)
 
-	## The measured directions.
 	func operations() -> PackedStringArray:
 		return ["encode", "decode"]
 
-	## The size of the codec's output.
 	func codec_bytes() -> int:
 		return bytes.size()
 
-	## The difference between the codec's results and the engine's; empty if there is none.
 	func difference() -> String:
 		var results := [null]
 		encode_codec(results)
@@ -110,7 +107,6 @@ class OneValue:
 		for i in kept.size():
 			kept[i] = FastVariantCodec.decode(input)
 
-## A protobuf message.
 class ProtobufMessage:
 	extends OneValue
 	var schema: FastProtobufSchema
@@ -386,7 +382,6 @@ class Validation:
 			kept[i] = FastVariantCodec.validate(input).is_ok()
 
 
-## One number of the last entity.
 class FirstPart:
 	extends Reading
 

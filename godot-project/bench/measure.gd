@@ -1,4 +1,4 @@
-## Times one direction of a form: engine, codec, engine, codec, …
+## Times one direction of a form in rounds of three samples: engine, codec, and an idle loop.
 extends RefCounted
 
 ## The minimum duration of a sample, so that the clock's resolution of microseconds does not matter.
@@ -24,7 +24,7 @@ class Samples:
 		free_times.append((freed - ended) * 1000.0 / kept.size())
 
 
-## Takes at least `pairs` pairs of samples, and more until `seconds` have passed.
+## Takes at least `pairs` rounds of samples, and more, up to MOST_PAIRS, until `seconds` have passed.
 static func of(form: RefCounted, op: String, pairs: int, seconds: float) -> Dictionary:
 	var engine_call := Callable(form, op + "_engine")
 	var codec_call := Callable(form, op + "_codec")

@@ -212,7 +212,7 @@ func _milliseconds(entry: String, bytes: PackedByteArray, runs: int) -> float:
 	return _entries.milliseconds(entry, bytes, runs)
 
 
-## The share of the charged memory that the engine takes; −1 for small inputs.
+## The share of the charged memory that the engine takes; −1 for small or refused inputs.
 func _share(entry: String, bytes: PackedByteArray, _runs: int) -> float:
 	var memory := _entries.memory(entry, bytes)
 	return float(memory[0]) / memory[1] if memory and bytes.size() * 4 > MEMORY_BYTES else -1.0

@@ -5,7 +5,6 @@ extends Control
 const Graph := preload("res://demo/graph.gd")
 const World := preload("res://demo/world.gd")
 
-## The functions that take the snapshots.
 enum Manner { ENGINE, CODEC, IN_TURN }
 
 const SECONDS_BETWEEN := 1.0
@@ -32,7 +31,6 @@ class Times:
 		times.append(usec / 1000.0)
 		return times.slice(-KEPT)
 
-	## The median, or 0 if there are no times.
 	static func typical(times: PackedFloat64Array) -> float:
 		if times.is_empty():
 			return 0.0
@@ -132,7 +130,6 @@ func take_snapshot() -> void:
 	snapshot_taken.emit(by, bytes)
 
 
-## The indices of the creatures that are ill.
 static func find_ill(state: Dictionary) -> PackedInt64Array:
 	var ill := PackedInt64Array()
 	var creatures: Array = state["creatures"]

@@ -27,7 +27,6 @@ func _ready() -> void:
 	multimesh.mesh = _arrow()
 
 
-## Adds or removes creatures until there are `count`.
 func populate(count: int) -> void:
 	var creatures: Array = state["creatures"]
 	while creatures.size() < count:

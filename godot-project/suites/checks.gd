@@ -16,7 +16,6 @@ var failed := 0
 var _test := ""
 var _case := ""
 var _type := MIXED
-## The types that were checked.
 var _types: Dictionary[int, bool] = {}
 
 

@@ -89,7 +89,6 @@ func _check_form(what: String, classes: FastVariantClasses, value: Variant, plai
 	_unlink(read.value)
 
 
-## Random objects with random references survive a round trip with the same values and references.
 func test_random_graphs() -> bool:
 	var classes := _classes()
 	var random := seeded("classes")
@@ -113,7 +112,6 @@ func test_random_graphs() -> bool:
 	return true
 
 
-## Objects whose properties refer to random other objects.
 func _graph(random: RandomNumberGenerator, count: int) -> Array:
 	var objects: Array = []
 	var by_class: Dictionary[Variant, Array] = {null: objects, Hero: [], Mage: [], Hero.Bag: [], Hero.Skill: [], Watched: []}
@@ -500,8 +498,8 @@ func _failing_upgrade(data: Dictionary, _from: int) -> Dictionary:
 	return data
 
 
-## The engine silently ignores values of a wrong type or class for these properties; the codec refuses them.
-## The codec does not change containers that the game shares.
+## For these properties, the engine silently ignores values of a wrong type or class. The codec refuses such
+## values, and does not change containers that the game shares.
 func test_what_the_engine_does_not_check() -> bool:
 	checks.subject(TYPE_OBJECT, "exported containers")
 	var classes := FastVariantClasses.new()

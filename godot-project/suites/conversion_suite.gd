@@ -21,7 +21,6 @@ const KIND_CLASS := 2
 const KIND_SCRIPT := 3
 
 
-## A declared type of a container.
 class Declared:
 	extends RefCounted
 	var type: int
@@ -143,7 +142,6 @@ static func _keys_in_keys(levels: int) -> PackedByteArray:
 	return _as_key(bytes)
 
 
-## Edge values by type.
 func _by_type() -> Array[Array]:
 	var sources: Array[Array] = []
 	sources.resize(TYPE_MAX)
@@ -200,8 +198,9 @@ func _check_value(declared: Declared, source: PackedByteArray, allow_objects: bo
 			+ Wire.header(TYPE_NIL) + source, allow_objects))
 
 
-## Some edge values of each type as bytes; with objects, only values whose bytes differ from those without.
-## The engine leaks dropped objects that are not reference-counted, so values with these are omitted.
+## Some edge values of each type as bytes. With objects, only values whose bytes differ from the bytes without
+## objects. Omits values with objects that are not reference-counted, because the engine leaks such objects
+## when it drops them.
 func _sources(with_objects: bool) -> Array[PackedByteArray]:
 	var sources: Array[PackedByteArray] = []
 	var counts: Dictionary[int, int] = {}

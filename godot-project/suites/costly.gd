@@ -12,7 +12,6 @@ const EQUAL_PAIRS: PackedStringArray = ["ab", "bA"]
 const KEY_LEVELS := 31
 
 
-## The inputs by name.
 static func inputs(bytes: int) -> Dictionary[String, PackedByteArray]:
 	var nil := Wire.header(TYPE_NIL)
 	var array := Wire.header(TYPE_ARRAY)
@@ -77,7 +76,7 @@ static func array_of(value: PackedByteArray, bytes: int) -> PackedByteArray:
 	return Wire.header(TYPE_ARRAY) + counted(value, bytes)
 
 
-## A count, and that many copies of `value`: as many as fit in `bytes` bytes.
+## A count, and as many copies of `value` as fit in `bytes` bytes.
 static func counted(value: PackedByteArray, bytes: int) -> PackedByteArray:
 	var count := (bytes - 40) / value.size()
 	return Wire.word(count) + Wire.repeated(value, count)

@@ -20,12 +20,10 @@ var limits := FastVariantLimits.for_network()
 var _schema := FastProtobufCodec.load_schema(CostlyMessages.SCHEMA)
 
 
-## The rows of FOUND.
 static func found() -> Array:
 	return (load(FOUND) as JSON).data
 
 
-## Adds a row to FOUND.
 static func keep(entry: String, most_bytes: int, input: Dictionary) -> void:
 	var rows := found() + [[entry, most_bytes, input]]
 	var lines := rows.map(func(row: Array) -> String: return JSON.stringify(row))

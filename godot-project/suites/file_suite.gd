@@ -8,10 +8,9 @@ const FOLDER := "user://file_suite"
 const PATH := FOLDER + "/records.dat"
 const WRITERS: Array[String] = ["save_batch", "append_batch"]
 
-## The time limit of a call.
 const LONGEST_CALL_MS := 30000
-## The shell commands that make files and folders of different kinds. A key has the kind and, after ": ", the
-## path in the folder in which the command runs.
+## The shell commands that make files and folders of different kinds. A key names the kind and, after ": ",
+## the path relative to the folder in which the command runs.
 const PLACES: Dictionary[String, String] = {
 	"new file: x": ":",
 	"file: x": "printf '' > x; chmod 640 x",
@@ -452,7 +451,7 @@ func test_other_formats() -> bool:
 	# The first record is also a Transform3D of Godot 4.
 	_write(PATH, Wire.behind_lengths(FastVariantCodec.encode_godot3_batch([{"score": 1, "gold": 2}, {"day": 1}])))
 	_check_format(PATH, "records of Godot 3: convert them with `convert_godot3_file` (at byte 0)")
-	# These do not show their format, but `append_batch` reads the first records.
+	# These records do not show their format, but `append_batch` fails to decode the first ones.
 	for values: Array in [[Rect2(1, 2, 3, 4), 5], [Vector3(1, 2, 3), 5], [["x".repeat(1 << 20)]]]:
 		var of_godot3 := Wire.behind_lengths(FastVariantCodec.encode_godot3_batch(values))
 		_write(PATH, of_godot3)

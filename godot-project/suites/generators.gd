@@ -24,7 +24,7 @@ const LEAVES: Array[int] = [
 	TYPE_PACKED_BYTE_ARRAY, TYPE_PACKED_INT32_ARRAY, TYPE_PACKED_INT64_ARRAY, TYPE_PACKED_STRING_ARRAY,
 	TYPE_PACKED_VECTOR3_ARRAY, TYPE_PACKED_VECTOR4_ARRAY,
 ]
-## Godot 3's id for each type that it has.
+## The ids in Godot 3 of the generated types that exist there.
 const GODOT_3: Dictionary[int, int] = {
 	TYPE_NIL: 0, TYPE_BOOL: 1, TYPE_INT: 2, TYPE_FLOAT: 3, TYPE_STRING: 4, TYPE_VECTOR2: 5, TYPE_TRANSFORM3D: 13, TYPE_COLOR: 14,
 	TYPE_NODE_PATH: 15, TYPE_OBJECT: 17, TYPE_DICTIONARY: 18, TYPE_ARRAY: 19, TYPE_PACKED_BYTE_ARRAY: 20,
@@ -43,7 +43,7 @@ var most: int
 
 var _random := RandomNumberGenerator.new()
 var _godot_3 := false
-## The number of values made so far.
+## The number of values made so far for the current input.
 var _pieces := 0
 var _colliding := Costly.colliding_ints(KNOWN)
 var _crowded := Costly.crowded_ints(300, 389)
@@ -87,7 +87,6 @@ static func _filled_with(value: Variant) -> Dictionary:
 	return {"is": "input", "of": value, "fill": true}
 
 
-## A random tree for this entry point.
 func random_input(entry: String) -> Dictionary:
 	var input := {"is": "input", "of": random_fields() if entry == "messages" else random_value(0), "fill": _random.randf() < 0.5}
 	if _random.randf() < 0.1:
@@ -95,7 +94,6 @@ func random_input(entry: String) -> Dictionary:
 	return input
 
 
-## The tree after a few changes.
 func mutated(input: Dictionary, other: Dictionary, entry: String) -> Dictionary:
 	var changed: Dictionary = input.duplicate(true)
 	for change in 1 + _random.randi() % 3:
@@ -108,7 +106,6 @@ func mutated(input: Dictionary, other: Dictionary, entry: String) -> Dictionary:
 	return changed
 
 
-## The bytes, in the entry point's format.
 func bytes_of(input: Dictionary, entry: String) -> PackedByteArray:
 	_godot_3 = entry == "try_decode_godot3"
 	_pieces = 0

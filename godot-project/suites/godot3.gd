@@ -17,7 +17,8 @@ const ALIKE: Array[Array] = [
 const EXACT := 1 << 24
 
 
-## Returns whether Godot 3 can represent every number and character of the value. Objects cannot be compared.
+## Returns whether Godot 3 can represent every number and character of the value. Returns false for objects
+## and for valid RIDs, which cannot be compared.
 static func has(value: Variant) -> bool:
 	match typeof(value):
 		TYPE_STRING, TYPE_STRING_NAME:
@@ -137,7 +138,6 @@ static func numbers(values: Array) -> String:
 	return "(" + " ".join(bits) + ")"
 
 
-## The components of a vector.
 static func lanes(vector: Variant) -> Array:
 	return [vector.x, vector.y] if typeof(vector) in [TYPE_VECTOR2, TYPE_VECTOR2I] else [vector.x, vector.y, vector.z]
 

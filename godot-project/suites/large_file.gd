@@ -39,7 +39,8 @@ func _initialize() -> void:
 	quit(0 if _checks.failed == 0 else 1)
 
 
-## Writes the small records with the engine and, for records with a blob, only the bytes that are not zero.
+## Writes the small records with the engine. Of a record with a blob, writes only the first HEAD bytes and the
+## last byte, so that the file is sparse.
 func _make() -> void:
 	var file := FileAccess.open(FILE, FileAccess.WRITE)
 	var blob := PackedByteArray()

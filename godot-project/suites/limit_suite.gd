@@ -14,7 +14,6 @@ const SIZE := 1 << 18
 const GENERATED := 4
 const GENERATED_BYTES := 1 << 16
 
-## The id of a Dictionary in Godot 3's format.
 const GODOT_3_DICTIONARY := 18
 
 ## Memory that the engine keeps for later values: a page of each of its pools.
@@ -125,7 +124,6 @@ func test_values_out_of_range() -> bool:
 	return true
 
 
-## The estimate is never below the engine's allocation.
 func test_memory_is_not_underestimated() -> bool:
 	if not OS.is_debug_build():
 		return true
@@ -437,7 +435,8 @@ func _check_charge(entries: Entries, entry: String, bytes: PackedByteArray) -> v
 				entries.ask(entry, bytes, less).error)
 
 
-## Checks that the value is refused if `max_memory` is more than `slack` bytes below the engine's allocation.
+## Checks that the value is refused if `max_memory` is more than `slack` bytes below the engine's allocation,
+## and accepted with 59 bytes of memory per byte of input.
 func _check_memory(bytes: PackedByteArray, slack: int) -> void:
 	var value: Variant
 	var before := OS.get_static_memory_usage()

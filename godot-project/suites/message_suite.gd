@@ -245,8 +245,8 @@ func _write(text: String) -> void:
 	file.close()
 
 
-## Checks that the decoded message has all fields of the encoded one. Its other fields must be fields that
-## always have a value.
+## Checks that the decoded message has all fields of the encoded one. Every other field of the decoded message
+## must have an empty or zero value.
 func _check_holds(path: String, expected: Dictionary, actual: Dictionary) -> void:
 	for key: Variant in expected:
 		var what := "%s.%s" % [path, key]

@@ -35,8 +35,8 @@ func mutated(bytes: PackedByteArray, other: PackedByteArray) -> PackedByteArray:
 	return changed
 
 
-## A container that holds `bytes`. The reader reads what follows correctly only if it stops exactly at the end
-## of `bytes`.
+## A container that holds `bytes`, usually followed by another value. A reader that does not stop exactly at
+## the end of `bytes` misreads that value.
 func nested(bytes: PackedByteArray, other: PackedByteArray) -> PackedByteArray:
 	var array := Wire.header(TYPE_ARRAY)
 	var dictionary := Wire.header(TYPE_DICTIONARY) + Wire.word(1)
@@ -85,7 +85,6 @@ func random_words(count: int) -> PackedByteArray:
 	return bytes
 
 
-## Changes bits, a byte, or a word in place.
 func _overwrite(bytes: PackedByteArray, other: PackedByteArray) -> void:
 	var at := _generator.randi() % bytes.size()
 	var word := _place(bytes)
@@ -113,7 +112,6 @@ func _overwrite(bytes: PackedByteArray, other: PackedByteArray) -> void:
 				bytes.encode_u32(word, other.decode_u32(_place(other)))
 
 
-## Truncates the bytes, or appends to them.
 func _resized(bytes: PackedByteArray) -> PackedByteArray:
 	match _generator.randi() % 4:
 		0:

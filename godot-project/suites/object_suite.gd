@@ -27,7 +27,6 @@ const OUTSIDE_PATHS: Array[String] = [
 ]
 
 
-## Refused: a class derived from Script.
 func test_scripts_are_refused() -> bool:
 	checks.subject(TYPE_OBJECT, "refused: class derived from Script")
 	var source := "static func _static_init() -> void:\n\tEngine.set_meta(&\"codec_ran_a_script\", true)\n"
@@ -41,7 +40,6 @@ func test_scripts_are_refused() -> bool:
 	return true
 
 
-## Refused: an engine singleton.
 func test_singletons_are_refused() -> bool:
 	checks.subject(TYPE_OBJECT, "refused: engine singleton")
 	var classes := SINGLETON_CLASSES.duplicate()
@@ -52,7 +50,6 @@ func test_singletons_are_refused() -> bool:
 	return true
 
 
-## Refused: a script path that leaves the project.
 func test_paths_outside_are_refused() -> bool:
 	checks.subject(TYPE_OBJECT, "refused: script path that leaves the project")
 	for path in OUTSIDE_PATHS:

@@ -3,9 +3,9 @@
 extends RefCounted
 
 
-## Replaces the defaults in `options` with the command line's values of the same types: numbers, texts, or
-## bools, whose options have no value. "random" stands for any integer. Returns whether all options are known
-## and complete; otherwise prints the first error.
+## Replaces the defaults in `options`, which are numbers, texts or bools, with values of the same types from
+## the command line. An option with a bool is given without a value. "random" stands for any integer. Returns
+## whether all options are known and complete; otherwise prints the first error.
 static func read(options: Dictionary, script: Script) -> bool:
 	var arguments := OS.get_cmdline_user_args()
 	var at := 0

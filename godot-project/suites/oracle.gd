@@ -33,8 +33,8 @@ static func engine_decode(bytes: PackedByteArray, allow_objects := false) -> Var
 	return value
 
 
-## Returns whether the engine accepts the bytes, also if they encode null. Not for bytes with objects, which
-## the engine would leak.
+## Returns whether the engine accepts the bytes, even if they encode null. The bytes must not contain objects,
+## because the engine would leak them.
 static func engine_accepts(bytes: PackedByteArray) -> bool:
 	Engine.print_error_messages = false
 	var accepted := bytes.has_encoded_var(0)
@@ -50,8 +50,9 @@ static func engine_consumed(bytes: PackedByteArray) -> int:
 	return consumed
 
 
-## Returns whether encoding loses a part of the value. Callables and Signals are always lost. Objects and
-## declared classes are lost unless `full_objects` is true.
+## Returns whether encoding loses a part of the value. Callables and Signals that are not null are always
+## lost. Existing objects, and declared classes other than EncodedObjectAsID, are lost unless `full_objects`
+## is true.
 static func is_lost(value: Variant, full_objects := false) -> bool:
 	var pending: Array = [value]
 	while pending:

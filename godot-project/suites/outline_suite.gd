@@ -1,4 +1,4 @@
-## Compares the ranges in the results of inspect and describe with the engine's decoding of each range.
+## Decodes the range of each node of inspect with the engine, and compares the type, size and value.
 extends "res://suites/suite.gd"
 
 const PlainData := preload("res://suites/fixtures/plain_data.gd")
@@ -70,8 +70,8 @@ func test_numbers_of_nodes() -> bool:
 	return true
 
 
-## If try_decode refuses the bytes, the outline has an error or a note. The outline does not compare
-## keys or check objects.
+## If try_decode refuses the bytes, the outline has an error or a note. Exceptions are repeated keys and
+## objects that are not allowed, because the outline does not check them.
 func _check_notes(outline: Dictionary, bytes: PackedByteArray) -> void:
 	var strict := FastVariantCodec.try_decode(bytes)
 	var is_odd: bool = outline["error"] != 0 or not outline["notes"].is_empty()

@@ -1,9 +1,10 @@
 ## Injects a panic into each method of each class in CLASSES, and at each inner point that catches panics.
 ## `cargo xtask test` runs this script and sets FAST_VARIANT_CODEC_PANIC.
 ##
-## A panic is an error like others: results and jobs contain it. Methods that return neither print one line,
-## which is announced as in `messages.gd`. The same call works immediately afterwards. Each method also gets
-## bad arguments. While a method prints an error, a Logger drops and changes everything that the method uses.
+## A panic is an error like others: results and jobs contain it. A method that returns neither a result nor a
+## job prints one line, which is announced as in `messages.gd`. The same call works immediately afterwards.
+## Each method also gets bad arguments. While a method prints an error, a Logger drops and changes everything
+## that the method uses.
 extends SceneTree
 
 const Extension := preload("res://suites/extension.gd")
@@ -103,7 +104,7 @@ func _meddle() -> void:
 	FastVariantView.open(var_to_bytes([{"id": 1}])).try_columns("", {"id": TYPE_INT})
 
 
-## Returns whether a method returns its error.
+## Returns whether the method returns its error in a result or a job.
 func _holds_error(method: Dictionary) -> bool:
 	return method["return"]["class_name"] in [&"FastVariantResult", &"FastVariantJob"]
 

@@ -12,8 +12,8 @@ const GOOD_TEXTS: Array[String] = ["61", "6964", "78", "6e616d65", "c3a9", "e282
 const ODD_TEXTS: Array[String] = ["00", "efbbbf", "ff", "80", "c0af", "eda080", "f4908080", "e282"]
 const CLASSES: Array[String] = ["RefCounted", "Resource", "EncodedObjectAsID", "Object", "NoSuchClass", ""]
 
-## The only classes of generated objects. The engine does not leak them if a later byte is broken. They are
-## neither scripts nor singletons, and the values of their getters do not change.
+## The only classes of generated objects. The engine does not leak their objects if a later byte is broken.
+## They are neither scripts nor singletons, and the values of their getters do not change.
 const OBJECT_CLASSES: Array[String] = ["RefCounted", "Resource", "EncodedObjectAsID"]
 const SCRIPTS: Array[String] = [
 	"res://suites/fixtures/plain_data.gd", "res://suites/fixtures/derived_data.gd",
@@ -49,7 +49,6 @@ func outermost() -> PackedByteArray:
 	return _of_type(TYPE_ARRAY if _generator.randi() % 2 else TYPE_DICTIONARY, 0)
 
 
-## The bytes of a value with full objects.
 func with_objects() -> PackedByteArray:
 	_with_objects = true
 	match _generator.randi() % 3:
@@ -202,7 +201,7 @@ func _inside(declared: int, depth: int) -> PackedByteArray:
 	return _value(depth + 1) if declared == TYPE_NIL or _is_odd() else _of_type(declared, depth + 1)
 
 
-## The kind of a declared type; three times out of four, untyped.
+## The kind of a declared type, mostly untyped.
 func _kind(kinds: int) -> int:
 	return 0 if _generator.randi() % 4 else _generator.randi() % kinds
 

@@ -97,8 +97,7 @@ func _key(depth: int) -> Variant:
 	return _text()
 
 
-## The declared type of a container; three times out of four, untyped. The innermost containers never declare
-## a container type.
+## The declared type of a container, mostly untyped. The innermost containers never declare a container type.
 func _declared_type(depth: int) -> int:
 	if _generator.randi() % 4:
 		return TYPE_NIL

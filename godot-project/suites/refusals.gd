@@ -15,8 +15,8 @@ const REASONS: Dictionary[String, String] = {
 ## The maximum number of nested containers in a key.
 const DEEPEST_KEY := 50
 
-## The number of characters of text that containers may become in any input, and the additional number per
-## byte of input.
+## The limit on text that containers are converted to, in characters: a fixed number, and an additional number
+## per byte of input.
 const FREE_TEXT := 1 << 16
 const TEXT_PER_BYTE := 16
 

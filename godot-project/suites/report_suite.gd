@@ -11,8 +11,8 @@ const KEYS: PackedStringArray = [
 	"addon_version", "engine_version", "engine_build", "platform", "precision", "threads", "parallel_threshold_bytes",
 	"access_path", "access_reason", "offsets", "failed_facts",
 ]
-## The facts about engine memory that are verified at start-up, each with words from the message of its failure. Facts
-## with an offset come first, in the order of the report.
+## This constant and the next two list the facts about engine memory that are verified at start-up, each with
+## words from the message of its failure. Facts with an offset come first, in the order of the report.
 const OFFSETS: Dictionary[String, String] = {
 	"array_elements": "of an Array", "array_type": "of an Array", "packed_elements": "of a packed array",
 	"count": "units of a String", "name_text": "of a StringName", "dictionary_first": "of a Dictionary",

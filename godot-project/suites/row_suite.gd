@@ -203,7 +203,6 @@ static func _random_keys(words: Array[String], generator: RandomNumberGenerator)
 	return keys
 
 
-## An Array of encoded values.
 static func _list(elements: Array) -> PackedByteArray:
 	return Wire.header(TYPE_ARRAY) + Wire.word(elements.size()) + Wire.joined(Array(elements, TYPE_PACKED_BYTE_ARRAY, "", null))
 

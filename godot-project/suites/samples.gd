@@ -5,7 +5,6 @@ const Oracle := preload("res://suites/oracle.gd")
 const Values := preload("res://suites/values.gd")
 
 
-## The bytes of one edge value.
 class Sample:
 	extends RefCounted
 	var name: String

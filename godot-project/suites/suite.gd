@@ -26,7 +26,8 @@ func all_tests() -> PackedStringArray:
 	return names
 
 
-## Returns whether jobs run on the main thread, because the library starts no threads: the default on the web.
+## Returns whether jobs run on the main thread. This is the default on the web, where the library starts no
+## threads.
 static func has_jobs_on_main_thread() -> bool:
 	return OS.get_name() == "Web" and FastVariantCodec.get_engine_report()["threads"] == 1
 
@@ -43,14 +44,12 @@ func seeded(salt: String) -> RandomNumberGenerator:
 	return generator
 
 
-## The limits of save files, with objects.
 static func with_objects() -> FastVariantLimits:
 	var limits := FastVariantLimits.for_save_files()
 	limits.allow_objects = true
 	return limits
 
 
-## The engine's bytes for each value.
 static func buffers_of(items: Array) -> Array[PackedByteArray]:
 	var buffers: Array[PackedByteArray] = []
 	for item: Variant in items:

@@ -27,9 +27,7 @@ class DeepWork:
 	var value: Variant
 	var bytes: PackedByteArray
 	var engine_agrees := false
-	## The encoded bytes, by the name of the operation.
 	var encoded: Dictionary[String, PackedByteArray] = {}
-	## The decoded values, by the name of the operation.
 	var decoded: Dictionary[String, Variant] = {}
 	var succeeded: Dictionary[String, bool] = {}
 

@@ -56,7 +56,6 @@ const PACKED_WORD_TYPES: Dictionary[int, int] = {
 }
 
 
-## One named value.
 class Case:
 	extends RefCounted
 	var name: String
@@ -149,7 +148,6 @@ static func nested_dictionaries(depth: int) -> Dictionary:
 	return nested
 
 
-## An array of `count` equal elements.
 static func filled(count: int, element: Variant) -> Array:
 	var array := []
 	array.resize(count)

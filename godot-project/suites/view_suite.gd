@@ -5,7 +5,7 @@ extends "res://suites/suite.gd"
 const RandomValues := preload("res://suites/random_values.gd")
 
 const PATH := "user://view_suite.dat"
-## The maximum length of a path below which values are compared.
+## The test compares values at longer paths, but does not visit the values inside them.
 const DEEPEST := 30
 ## The number of rows of each random table.
 const ROWS := 40
@@ -114,6 +114,21 @@ func test_files_that_change() -> bool:
 	checks.same_value("columns of a buffer that is cut off", [FastVariantCodec.UNEXPECTED_END, "[2]"], [result.error, result.path])
 	FileAccess.open(PATH, FileAccess.READ_WRITE).resize(3)
 	checks.same_value("no record is whole", "[0]", FastVariantView.open_file(PATH).try_fetch("").path)
+	# Record n has the value n and ends at byte 12 * (n + 1).
+	FastVariantCodec.save_batch(PATH, [0])
+	view = FastVariantView.open_file(PATH)
+	var writer := Thread.new()
+	writer.start(func() -> void:
+		for n in 200:
+			FastVariantCodec.append_batch(PATH, [n + 1]))
+	var mixed := 0
+	while writer.is_alive():
+		result = view.try_fetch(-1)
+		mixed += int(result.offset != 12 * (result.value + 1))
+		result = view.try_fetch("")
+		mixed += int(result.offset != 12 * result.value.size())
+	writer.wait_to_finish()
+	checks.same_int("values with the range of another", 0, mixed)
 	return true
 
 

@@ -1,5 +1,5 @@
-## Ends the process at a time limit, so that a hang fails the run. Needs threads; without them, the parent process must
-## end it.
+## Ends the process at a time limit, so that a hang fails the run. Needs threads; without them, the parent
+## process must end a hanging process.
 extends RefCounted
 
 const PAUSE_MS := 50

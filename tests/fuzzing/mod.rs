@@ -33,8 +33,8 @@ fn one_value() -> Limits {
     Limits { allow_trailing_bytes: false, ..everything() }
 }
 
-/// The last bytes of an input. Limits and sizes are also derived from them, so that inputs need no format of
-/// their own.
+/// Numbers derived from the last bytes of an input. Limits and sizes come from these numbers, so that inputs
+/// need no format of their own.
 struct Tail(u64);
 
 impl Tail {

@@ -25,7 +25,6 @@ pub fn mutate(data: &mut Vec<u8>, max: usize, seed: u64) {
     for _ in 0..rng.usize(1..4) {
         let words = data.len() / WORD;
         let at = rng.usize(0..=words) * WORD;
-        // The end of a short range.
         let end = at + rng.usize(0..=(words - at / WORD).min(8)) * WORD;
         match rng.u32(0..10) {
             0 | 1 => replace(data, at, word(&mut rng)),

@@ -50,7 +50,6 @@ fn words(value: &Value) -> String {
     format!("{value:?}")
 }
 
-/// The text of the view's value.
 fn shown<D: Dialect>(view: &View<'_, D>) -> String {
     words(&view.value().expect("it has been decoded"))
 }
@@ -163,11 +162,15 @@ fn check_agrees(view: &View<'_>, value: &Value, level: u32) {
             let distinct = Dictionary::from_iter(dictionary.entries.iter().cloned());
             assert!(view.len().is_err() || view.len() == Ok(distinct.len()));
             for key in dictionary.keys().take(ELEMENTS) {
-                let (found, last) = (view.get(key), dictionary.get(key));
+                let found = view.get(key).ok();
                 let mut row = Vec::new();
                 let fields = Fields::new(vec![Key::from(key)]).read(view, &mut row);
-                for found in found.into_iter().chain(fields.ok().and(row.pop()).flatten()) {
-                    check_agrees(&found, last.expect("a key that is found"), level + 1);
+                let of_row = fields.ok().and(row.pop()).flatten();
+                if let (Some(found), Some(of_row)) = (&found, &of_row) {
+                    assert_eq!(found.range().ok(), of_row.range().ok());
+                }
+                if let Some(found) = found.or(of_row) {
+                    check_agrees(&found, dictionary.get(key).expect("a key that is found"), level + 1);
                 }
             }
         }

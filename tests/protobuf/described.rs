@@ -6,10 +6,10 @@ use variant_codec::{Array, Value, VariantType};
 
 use crate::process::{Field, Label, Messages};
 
-/// The absent fields that a value contains.
+/// The fields that a decoded value contains although they are not set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
-    /// No absent fields.
+    /// None.
     Held,
     /// Fields without presence.
     Implicit,
@@ -145,13 +145,11 @@ fn enum_value(field: &Field, number: i64, form: Form) -> Value {
     }
 }
 
-/// The key and value fields of a map's entry.
 pub fn entry(field: &Field) -> (&Field, &Field) {
     let (key, value) = &**field.entry.as_ref().expect("a map has entries");
     (key, value)
 }
 
-/// The sort key of a map key.
 pub fn key_order(key: &Json) -> (i128, &str) {
     match key {
         Json::Bool(value) => (i128::from(*value), ""),

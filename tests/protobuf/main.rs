@@ -1,7 +1,7 @@
 //! Compares our protobuf with the official implementation: `cargo xtask soak protobuf`.
 //!
 //! The schemas are random. Each implementation reads random messages that the other wrote. Both also read
-//! valid but unusual encodings, and damaged bytes. They must read these as the same message, or both refuse
+//! valid but unusual encodings, and damaged bytes. Both must read such bytes as the same message, or refuse
 //! them.
 
 mod described;
@@ -31,7 +31,6 @@ const DEEP: usize = 2;
 const HELD: Form = Form { shown: Shown::Held, enum_names: false, string_name_keys: false };
 /// The default form of values.
 const DEFAULT: Form = Form { shown: Shown::Implicit, ..HELD };
-/// The forms of values.
 const FORMS: [Form; 4] = [
     HELD,
     Form { enum_names: true, string_name_keys: true, ..HELD },
@@ -129,13 +128,11 @@ impl Oracles {
         self.read(&inputs)
     }
 
-    /// Random bytes of the kind `kind`.
     fn strange(&mut self, seed: u64, count: usize, kind: &str) -> Result<Vec<Row>> {
         let rows = self.reader.messages(seed, count, kind)?;
         self.rewrite(rows)
     }
 
-    /// The oracle's reading of these bytes.
     fn read(&mut self, inputs: &[(&str, &[u8])]) -> Result<Vec<Row>> {
         let rows = self.reader.read(inputs)?;
         self.rewrite(rows)
@@ -211,7 +208,6 @@ fn compare(oracles: &mut Oracles, text: Option<&str>, seed: u64, checks: &mut Ch
     written_by_us(oracles, seed, &compiled, &messages, checks)
 }
 
-/// Compares all messages and fields of a schema with the oracle's.
 fn same_fields(seed: u64, schema: &Schema, messages: &Messages, checks: &mut Checks) -> Result<()> {
     let known = schema.messages().count();
     checks.check("schema: the same messages", known == messages.len(), 0, || format!("seed {seed}: {known}"));
@@ -499,7 +495,6 @@ fn cut(text: &str) -> String {
     start
 }
 
-/// The comparisons and their counts.
 #[derive(Default)]
 struct Checks {
     held: BTreeMap<&'static str, u64>,

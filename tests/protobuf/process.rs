@@ -95,16 +95,16 @@ pub enum Reading {
         complete: bool,
     },
     Refused {
-        /// The oracle's error message.
         error: String,
     },
     /// Accepted, but with texts that are invalid UTF-8.
     #[expect(dead_code, reason = "it says that it is so")]
-    NotUtf8 { not_utf8: bool },
+    NotUtf8 {
+        not_utf8: bool,
+    },
 }
 
 impl Reading {
-    /// The value, if there is one.
     pub fn value(&self) -> Option<&Json> {
         match self {
             Self::Accepted { value, .. } => Some(value),
@@ -146,7 +146,6 @@ impl Oracle {
         }
     }
 
-    /// Random messages of the current schema.
     pub fn messages(&mut self, seed: u64, count: usize, kind: &str) -> Result<Vec<Row>> {
         self.ask(&json!({"ask": "messages", "seed": seed, "count": count, "kind": kind}))
     }

@@ -224,7 +224,7 @@ fn spelled_list(rng: &mut Rng, messages: &Messages, field: &Field, described: &J
     }
 }
 
-/// Returns whether an int can represent the float.
+/// Returns whether the float is an integer below 1e9 in magnitude, and not −0.0.
 fn is_int(float: f64) -> bool {
     float.abs() < 1e9 && float.fract() == 0.0 && (float != 0.0 || float.is_sign_positive())
 }

@@ -11,7 +11,6 @@ var summary := Button.new()
 var list := VBoxContainer.new()
 ## The check boxes, by type.
 var boxes: Array[CheckBox] = []
-## The preset buttons, by their text.
 var presets: Dictionary[String, Button] = {}
 
 

@@ -6,7 +6,6 @@ extends EditorInspectorPlugin
 const AllowedTypesEditor := preload("allowed_types_editor.gd")
 const PresetBar := preload("preset_bar.gd")
 
-## The meaning of an empty list, by property.
 const EMPTY: Dictionary[String, String] = {
 	"allowed_classes": "Empty: every class that can be instantiated.",
 	"allowed_scripts": "Empty: every script of the project that extends an allowed class.",

@@ -2,7 +2,6 @@
 extends VBoxContainer
 ## Buttons that set all limits at once, and a line that names the preset in use.
 
-## The FastVariantLimits method of each preset, by the text of its button.
 const PRESETS: Dictionary[String, StringName] = {
 	"Save Files": &"for_save_files", "Network": &"for_network", "Unlimited": &"unlimited",
 }
@@ -16,7 +15,6 @@ var buttons: Dictionary[String, Button] = {}
 var words := Label.new()
 
 var _limits: FastVariantLimits
-## The limits of each preset.
 var _presets: Dictionary[String, FastVariantLimits] = {}
 var _properties: Array[StringName] = []
 
@@ -46,7 +44,7 @@ func _process(_delta: float) -> void:
 			PRESETS[preset], ", as in a new resource" if preset == "Save Files" else ""])
 
 
-## The preset that has these limits; empty if there is none.
+## The title of the preset that the edited limits equal; empty if there is none.
 func _preset() -> String:
 	for title in _presets:
 		var preset := _presets[title]

@@ -3,7 +3,6 @@ extends Control
 ## A bar chart of the times of the engine and of the codec, for encoding and decoding.
 
 const Benchmark := preload("benchmark.gd")
-## The text shown before anything is measured.
 const EMPTY := "Run the built-in data, or drop a file here: a JSON document, or values written by FileAccess.store_var."
 
 var rows: Array[Benchmark.Row] = []
@@ -29,7 +28,6 @@ func add(row: Benchmark.Row) -> void:
 	_fit()
 
 
-## The results as a table of tab-separated columns.
 func as_text() -> String:
 	var lines := PackedStringArray(["\t".join([
 		"workload", "items", "bytes", "identical", "encode, engine, ms", "encode, codec, ms", "decode, engine, ms",

@@ -4,7 +4,7 @@ extends RefCounted
 
 signal progressed(done: int, total: int)
 signal measured(row: Row)
-## Emitted at the end. `problem` says what could not be measured; empty if nothing failed.
+## Emitted at the end. `problem` says why a workload was not measured; empty if all were.
 signal finished(problem: String)
 
 const Workload := preload("workloads.gd").Workload
@@ -48,7 +48,6 @@ func cancel() -> void:
 	_is_cancelled = true
 
 
-## Waits until the thread has ended.
 func join() -> void:
 	if _thread:
 		_thread.wait_to_finish()
@@ -75,7 +74,7 @@ func _finish(problem: String) -> void:
 	finished.emit(problem)
 
 
-## Times a workload. Returns null if the benchmark was cancelled.
+## Returns null if the benchmark was cancelled.
 func _measure(workload: Workload, values: Array, done: int, total: int) -> Row:
 	var row := Row.new()
 	row.title = workload.title

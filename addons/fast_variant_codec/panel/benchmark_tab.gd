@@ -65,7 +65,6 @@ func _init() -> void:
 	_benchmark.finished.connect(_on_finished)
 
 
-## Times workloads, one after the other.
 func run(workloads: Array[Workloads.Workload]) -> void:
 	if _benchmark.is_running():
 		return
@@ -75,7 +74,6 @@ func run(workloads: Array[Workloads.Workload]) -> void:
 	_benchmark.start(workloads)
 
 
-## Times the values in a file.
 func run_file(path: String) -> void:
 	run([Workloads.of_file(path)])
 

@@ -58,7 +58,6 @@ func _init() -> void:
 	add_child(foot)
 
 
-## One line about the engine, the addon, and the access path to engine memory.
 static func environment_in_words() -> String:
 	var report := FastVariantCodec.get_engine_report()
 	return "Godot %s, %s · FastVariantCodec %s · %s access: %s" % [
@@ -66,7 +65,6 @@ static func environment_in_words() -> String:
 	]
 
 
-## The entries of FastVariantCodec.get_engine_report, one per line.
 static func report_in_words() -> String:
 	var report := FastVariantCodec.get_engine_report()
 	return "\n".join(report.keys().map(func(key: String) -> String: return "%s: %s" % [key, report[key]]))
@@ -78,7 +76,6 @@ func run() -> void:
 	show_check(check)
 
 
-## Shows the results of a check.
 func show_check(check: SelfCheck) -> void:
 	_check = check
 	_show()

@@ -74,7 +74,7 @@ var record_count: int:
 	get:
 		return record_starts.size()
 
-## The name of the format if the bytes are not records.
+## The codec's message about another format; empty if the bytes are records or the format is unknown.
 var _other_format := ""
 var _errors: Array[Problem] = []
 var _notes: Array[Problem] = []
@@ -189,7 +189,8 @@ func problem_at(byte: int) -> Problem:
 	return found
 
 
-## The siblings that have a line in a tree. A plain key has none, because the line of its entry names it.
+## The siblings that have a line in a tree. A key without children has none, because the line of its value
+## names it.
 func lines_of(siblings: PackedInt32Array) -> PackedInt32Array:
 	var lines := PackedInt32Array()
 	for index in siblings:
@@ -198,7 +199,8 @@ func lines_of(siblings: PackedInt32Array) -> PackedInt32Array:
 	return lines
 
 
-## The node whose line shows this node: for a plain key, its value; otherwise the node itself.
+## The node whose line shows this node: for a complete key without children, its value; otherwise the node
+## itself.
 func line_of(index: int) -> int:
 	var node := nodes[index]
 	if node["role"] != "key" or not node["is_complete"] or node["children"] or node.has("left_out"):
@@ -258,7 +260,6 @@ func title_of(index: int) -> String:
 	return type
 
 
-## A description of a byte.
 func byte_in_words(byte: int) -> String:
 	var words := "Byte %d (0x%x) is %02x" % [byte, byte, bytes[byte]]
 	var index := node_at(byte)
@@ -272,14 +273,14 @@ func byte_in_words(byte: int) -> String:
 
 
 func _key_of(value: int) -> int:
-	# The key may not directly precede the value, because the children of a container key come between them.
+	# Not `value - 1`, because the children of a container key come between the key and the value.
 	var siblings := siblings_of(value)
 	return siblings[siblings.bsearch(value) - 1]
 
 
-## Whether the bytes are records. The codec decides, as for load_batch. If it reports another error, such as a
-## torn record, the bytes are records if the first record is a complete value, but the bytes as a whole are
-## not.
+## Whether the bytes are records. The codec decides, as for load_batch. An error such as a torn record leaves
+## this open: the bytes are then records if they do not form one value, but the first record is a complete
+## value.
 func _are_records() -> bool:
 	if bytes.size() < 2 * FRAME:
 		return false

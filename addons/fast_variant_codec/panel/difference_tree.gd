@@ -2,7 +2,6 @@
 extends Tree
 ## Lists the differences between two files, with the values of both.
 
-## Emitted when the user selects a difference.
 signal difference_selected(difference: Differences.Difference)
 
 const Differences := preload("differences.gd")

@@ -4,7 +4,6 @@ extends RefCounted
 
 const Contents := preload("contents.gd")
 
-## The maximum number of differences listed.
 const MOST := 1000
 ## The maximum number of characters of a value, or of a key in a path.
 const PREVIEW := 120
@@ -12,7 +11,6 @@ const PREVIEW := 120
 const HEAD := 8
 
 
-## One difference.
 class Difference:
 	extends RefCounted
 	var place: String
@@ -30,7 +28,7 @@ var refusal := ""
 var has_more := false
 
 
-## Finds the differences. Any thread may call it.
+## Any thread may call this.
 func compare(old: Contents, new: Contents) -> void:
 	if old.has_records != new.has_records:
 		refusal = "One file holds records, the other one value; choose the same for both"
@@ -73,7 +71,6 @@ static func place_of(path: Array) -> String:
 	return place.trim_prefix(".") if place else "the whole value"
 
 
-## A short form of a value.
 static func preview_of(value: Variant) -> String:
 	match typeof(value):
 		TYPE_STRING, TYPE_STRING_NAME:

@@ -90,8 +90,9 @@ static func changed(contents: Contents, node: int, text: String) -> PackedByteAr
 	return bytes
 
 
-## Replaces the contents of a file, unless it has changed or is a link. Returns the reason if it fails; otherwise, an
-## empty text.
+## Replaces the contents of a file, unless the file has changed. Refuses a link, unless the codec saves the
+## file: the codec replaces the file to which the link leads. Returns the reason for a failure, or an empty
+## text after a success.
 static func write(path: String, old: Contents, bytes: PackedByteArray) -> String:
 	# Called as late as possible, because a change that follows is lost.
 	var problem_of_change := func() -> String:

@@ -66,7 +66,6 @@ func select(start: int, end: int) -> void:
 	queue_redraw()
 
 
-## The highlighted bytes.
 func selected_bytes() -> PackedByteArray:
 	return contents.bytes.slice(_selection_start, _selection_end) if contents else PackedByteArray()
 
@@ -76,7 +75,6 @@ func selection() -> Vector2i:
 	return Vector2i(_selection_start, _selection_end)
 
 
-## Copies the highlighted bytes to the clipboard, in hexadecimal.
 func copy() -> void:
 	DisplayServer.clipboard_set(selected_bytes().hex_encode())
 
@@ -86,7 +84,6 @@ func position_of(byte: int) -> Vector2:
 	return _hex_rect(byte).get_center()
 
 
-## The colour of bytes of a kind.
 func color_of(kind: Contents.Kind) -> Color:
 	return _colors[KIND_COLORS[kind]]
 
@@ -142,7 +139,6 @@ func _read_theme() -> void:
 	_colors[&"warning_color"] = get_theme_color(&"warning_color", &"Editor")
 
 
-## The width of a row of `columns` bytes.
 func width_of(columns: int) -> float:
 	return _text_x(columns) + (columns + 1) * _cell.x + _scroll.get_combined_minimum_size().x
 
@@ -182,7 +178,6 @@ func reveal(byte: int) -> void:
 		_scroll.value = row - _visible_rows() / 2
 
 
-## The number of digits of an offset.
 func _offset_digits() -> int:
 	return maxi(4, "%x".length() if contents == null else ("%x" % contents.bytes.size()).length())
 

@@ -11,11 +11,9 @@ const HexView := preload("hex_view.gd")
 const Legend := preload("legend.gd")
 const ValueTree := preload("value_tree.gd")
 
-## The number of problems visible at once.
 const PROBLEM_LINES := 3
 ## The number of bytes searched per frame.
 const SEARCHED := 4 << 20
-## The maximum number of files in the list of saves.
 const MOST_SAVES := 30
 ## The levels of folders in user:// that are searched for saves.
 const SAVE_LEVELS := 2
@@ -38,7 +36,6 @@ var _framing := OptionButton.new()
 var _title := Label.new()
 var _empty := Label.new()
 var _compare := Button.new()
-## Separates the bytes of the two files.
 var _divider := HSeparator.new()
 var _split := HSplitContainer.new()
 var _dialog: EditorFileDialog
@@ -118,13 +115,11 @@ func open_file(path: String) -> void:
 		_read(func() -> PackedByteArray: return FileAccess.get_file_as_bytes(path), path.get_file(), path)
 
 
-## Shows bytes under a name.
 func show_bytes(bytes: PackedByteArray, source: String) -> void:
 	_path.text = ""
 	_read(func() -> PackedByteArray: return bytes, source)
 
 
-## Compares the shown bytes with another file.
 func compare_with(path: String) -> void:
 	var refusal := Contents.refusal_of(path)
 	if refusal:
@@ -140,7 +135,6 @@ func compare_with(path: String) -> void:
 	, func(second: Contents) -> void: _show_comparison(second, differences, path.get_file()))
 
 
-## Shows the bytes in the clipboard.
 func paste() -> void:
 	var text := DisplayServer.clipboard_get()
 	var bytes := bytes_of(text)
@@ -171,8 +165,8 @@ func find(text: String) -> void:
 	_on_byte_selected(at)
 
 
-## The offset of the next occurrence of bytes after an offset, or else of the first one. −1 if there is none,
-## or if other contents are shown meanwhile.
+## The offset of the first occurrence of `wanted` at or after `from`, or else in all bytes. −1 if there is
+## none, or if the panel shows other contents meanwhile.
 func _place_of(wanted: PackedByteArray, from: int) -> int:
 	var searched := contents
 	var digits := wanted.hex_encode()
@@ -257,7 +251,7 @@ func _make_toolbar() -> Control:
 	_find.placeholder_text = "Find"
 	_find.tooltip_text = "Press Enter to find a text, a record by its number, or a byte by its offset, such as 0x1f."
 	_find.custom_minimum_size.x = 160 * EditorInterface.get_editor_scale()
-	# Enter then finds the next occurrence.
+	# Pressing Enter again then finds the next occurrence.
 	_find.keep_editing_on_text_submit = true
 	_find.text_submitted.connect(find)
 	bar.add_child(_find)
@@ -274,7 +268,6 @@ func _make_toolbar() -> Control:
 	return bar
 
 
-## The status bar, which describes the contents and the selection.
 func _make_status() -> Control:
 	var bar := HBoxContainer.new()
 	for label: Label in [_title, words]:
@@ -306,7 +299,7 @@ func _notification(what: int) -> void:
 				_show()
 
 
-## Gives the bytes the most columns that leave enough width for the tree.
+## Gives the hex view as many columns as leave enough width for the tree.
 func _divide() -> void:
 	for columns in HexView.COLUMNS:
 		hex.custom_minimum_size.x = ceilf(hex.width_of(columns))
@@ -350,7 +343,7 @@ func _list_saves() -> void:
 		popup.set_item_disabled(0, true)
 
 
-## The files in a folder, except logs and the engine's caches.
+## The files in a folder and its subfolders, except .log, .cfg and .import files, and the engine's caches.
 static func _saves_in(folder: String, levels: int) -> PackedStringArray:
 	var found := PackedStringArray()
 	for file in DirAccess.get_files_at(folder):
@@ -370,8 +363,7 @@ func _drop_data(_at: Vector2, data: Variant) -> void:
 	open_file(data["files"][0])
 
 
-## Opens a file dropped from outside the editor. The editor also copies the file into the project, as it
-## always does.
+## Opens a file dropped from outside the editor. The editor also copies the file into the project.
 func _on_files_dropped(files: PackedStringArray) -> void:
 	if is_visible_in_tree() and get_global_rect().has_point(get_global_mouse_position()) and files.size() == 1:
 		open_file(files[0])

@@ -16,7 +16,7 @@ enum Column { VALUE, PREVIEW, OFFSET, SIZE }
 const UNFOLDED := 60
 ## The number of lines in a group.
 const GROUP := 100
-## The maximum number of bytes that load_to inspects, in all its calls of load_more.
+## The number of inspected bytes after which load_to stops.
 const LOADED_BYTES := 256 << 20
 
 var contents: Contents
@@ -101,7 +101,8 @@ func selected_node() -> int:
 	return item.get_metadata(Column.VALUE) if item else -1
 
 
-## Folds and unfolds lines with the arrow keys. The engine's Tree does too, but then moves the focus to a neighbour.
+## Folds and unfolds lines with the arrow keys. The engine's Tree does too, but then moves the focus to
+## another control.
 func _gui_input(event: InputEvent) -> void:
 	var item := get_selected()
 	if event.is_action_pressed(&"ui_copy"):
@@ -200,7 +201,6 @@ func _fold_records(item: TreeItem, records: Vector2i) -> void:
 	_folded_records[item] = records
 
 
-## Links the line of a record to its node.
 func _name_record(item: TreeItem, record: int) -> int:
 	var node := contents.node_of_record(record)
 	if node >= 0:

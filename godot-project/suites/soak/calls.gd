@@ -12,7 +12,7 @@ const BATCH := 50
 const LONG := 1_000_000
 
 
-## A value, its bytes without and with objects, and the codec's results for them.
+## A value, and its bytes without and with objects.
 class Subject:
 	extends RefCounted
 	var value: Variant
@@ -23,7 +23,7 @@ class Subject:
 	var decoded_type: int
 	## Whether normal and strict methods accept the value in both directions, so that nothing is printed.
 	var is_good: bool
-	## The same as `is_good`, for the encoding with full objects, if it differs.
+	## Like `is_good`, but for the encoding with full objects; false if both encodings are the same.
 	var is_good_object: bool
 
 

@@ -55,7 +55,6 @@ class Caller:
 		_encode, _encoded_size, _decode, _try_encode, _try_decode, _encode_batch, _decode_batch, _pack_batch, _unpack_batch,
 		_objects, _object_batches, _validate, _outline, _files, _jobs,
 	]
-	## The caller's own file.
 	var _path: String
 
 	func _init(items: Array[Item], limits: Array[FastVariantLimits], own_seed: int) -> void:
@@ -67,7 +66,6 @@ class Caller:
 			if item.full:
 				_own[item] = bytes_to_var_with_objects(item.full)
 
-	## Makes this many calls.
 	func run(calls: int) -> void:
 		has_ended = false
 		var last := done + calls
@@ -231,7 +229,6 @@ class Caller:
 		var loaded: Array = load_job.wait().value
 		return "" if loaded.size() == items.size() else "%d records instead of %d" % [loaded.size(), items.size()]
 
-	## Removes the caller's file.
 	func clean_up() -> void:
 		DirAccess.remove_absolute(_path)
 

@@ -265,8 +265,8 @@ func _changed(preset: FastVariantLimits, size: int) -> FastVariantLimits:
 	return limits
 
 
-## Checks that decoding within limits, by several threads if the value is large, gives the same result as
-## without limits. `validate`, which runs on one thread and without the engine, must agree.
+## Checks that decoding within limits, by several threads if the value is large, gives an error or the same
+## value as without limits. `validate`, which runs on one thread and without the engine, must agree.
 func _limits_problem(bytes: PackedByteArray, limits: FastVariantLimits, most: FastVariantResult) -> String:
 	var outcome := FastVariantCodec.try_decode(bytes, limits)
 	var checked := FastVariantCodec.validate(bytes, limits)

@@ -1,5 +1,5 @@
 //! `cargo bench --package gdvar`: times the commands on large files. Times jq and jaq, if installed, on the
-//! same data as JSON. Prints the shortest time of several runs. Measure on an otherwise idle machine.
+//! same data as JSON. Prints the shortest time of several runs.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -13,7 +13,6 @@ use variant_codec::{Reals, Value, frames};
 const RUNS: usize = 7;
 const MIB: f64 = (1 << 20) as f64;
 
-/// A random creature, as in a save.
 fn creature(index: i64, random: &mut Rng) -> Value {
     let item = |random: &mut Rng| Value::from_iter([("id", random.i64(..1000)), ("count", random.i64(..9))]);
     let position = [random.f32() * 100.0, 1.5, random.f32() * 50.0];

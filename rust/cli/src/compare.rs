@@ -160,7 +160,6 @@ fn label(key: &View<'_>) -> String {
     }
 }
 
-/// A summary of a value.
 fn described(view: &View<'_>) -> Result<String> {
     encoded(view).map(|bytes| summary(&bytes))
 }
@@ -176,7 +175,6 @@ pub fn encoded<'a>(view: &View<'a>) -> Result<Cow<'a, [u8]>> {
     exact::encode(&mut &view.value()?).map(Cow::Owned)
 }
 
-/// The type and preview of an encoded value.
 fn summary(bytes: &[u8]) -> String {
     let outline = Outline::of(bytes, 1);
     let Some(node) = outline.nodes().first() else { return String::new() };
@@ -199,7 +197,6 @@ fn summaries(old: &[u8], new: &[u8], limits: &Limits) -> Result<(String, String)
     Ok((around(&old, same), around(&new, same)))
 }
 
-/// The text around the byte at `at`.
 fn around(text: &str, at: usize) -> String {
     const BEFORE: usize = 40;
     const LONGEST: usize = 120;

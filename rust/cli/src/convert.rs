@@ -20,7 +20,7 @@ pub enum To {
 }
 
 /// Writes all values in the form `to`, by default the form of the input. Copies the bytes of the values,
-/// unless Godot 3's format is written. Prints the types that this changes on standard error.
+/// unless Godot 3's format is written. Prints on standard error which types this changes.
 pub fn convert(
     input: &Input,
     to: Option<To>,
@@ -61,7 +61,6 @@ pub fn convert(
     Ok(())
 }
 
-/// Calls `take` with each value of the file. Fails if strict decoding refuses one.
 fn each_checked(input: &Input, mut take: impl FnMut(&[u8]) -> Result<()>) -> Outcome<()> {
     let limits = input::limits();
     let mut checker = Checker::default();

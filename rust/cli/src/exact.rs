@@ -30,7 +30,6 @@ pub fn fingerprint(bytes: &[u8], limits: &Limits) -> Result<u64> {
     Ok(exact.sink.finish())
 }
 
-/// A sink with a settable component width.
 trait HasPrecision {
     fn set_precision(&mut self, precision: Precision);
 }

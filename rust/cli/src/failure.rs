@@ -35,7 +35,7 @@ impl Failure {
         Self::Data(format!("{name}: {}", in_words(error.clone())))
     }
 
-    /// Like [`Failure::data`], for an error whose offset starts at `start` in the file.
+    /// Like [`Failure::data`], for an error whose offset counts from the byte `start` of the file.
     pub fn data_in(name: &str, error: Error, start: u64) -> Self {
         Self::data(name, &error.shifted(usize::try_from(start).unwrap_or(usize::MAX)))
     }

@@ -348,7 +348,6 @@ fn run(command: Command, out: &mut Output) -> Outcome<()> {
     }
 }
 
-/// The manual page, with a section for each command.
 fn manual() -> io::Result<String> {
     let mut command = Arguments::command();
     command.build();

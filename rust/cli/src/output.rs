@@ -111,8 +111,8 @@ pub fn printable(text: &str) -> String {
     printable
 }
 
-/// Escapes characters on which a terminal acts. The escapes mean the same in JSON. Passes on characters below
-/// U+0020, because escape sequences for colours start with U+001B.
+/// Escapes characters on which a terminal acts, except characters below U+0020: escape sequences for colours
+/// start with U+001B. The escapes mean the same in JSON.
 struct ForTerminal<W> {
     to: W,
     /// The first bytes of an incomplete character.

@@ -52,7 +52,7 @@ impl log::Log for Messages {
     fn flush(&self) {}
 }
 
-/// Runs the filter on each value and prints the results.
+/// Runs the filter and prints the results.
 pub fn query(input: &Input, filter: &str, options: &Options, out: &mut Output) -> Outcome<()> {
     if log::set_logger(&Messages).is_ok() {
         log::set_max_level(log::LevelFilter::Debug);
@@ -88,7 +88,8 @@ fn definitions() -> impl Iterator<Item = jaq_all::jaq_core::load::parse::Def<&'s
 /// Sends all values as JSON, many at a time, until the receiver is dropped.
 ///
 /// # Errors
-/// If reading fails, the receiver gets an error as well, so that a filter of all values has no result.
+/// Fails if a value cannot be read. The receiver then gets an error as well, so that a filter of all values
+/// has no result.
 fn read_values(
     input: &Input,
     notation: Notation,

@@ -117,7 +117,7 @@ struct Search<'b> {
     boundary: usize,
     /// The offsets that [`Search::is_boundary`] has judged.
     judged: HashMap<usize, bool>,
-    /// Whether the lengths from each offset lead to the end; empty until it is needed.
+    /// For each offset, whether the lengths from there lead to the end. Empty until first needed.
     leads_to_end: Vec<bool>,
 }
 
@@ -213,7 +213,6 @@ impl<'b> Search<'b> {
         Value::decode(value, &input::limits()).is_ok().then_some(start..end)
     }
 
-    /// The end of the value at the start of `bytes`.
     fn value_end(&mut self, bytes: &[u8]) -> Option<usize> {
         let (end, read) = self.read(bytes);
         read.is_ok().then_some(end)
@@ -250,7 +249,6 @@ impl<'b> Search<'b> {
         record.len() > 2 * FRAME && !self.has_numbers(record.start)
     }
 
-    /// Whether a whole record or the end of the file follows.
     fn is_followed(&mut self, end: usize) -> bool {
         end == self.bytes.len() || self.record_at(end).is_some()
     }
@@ -267,9 +265,9 @@ impl<'b> Search<'b> {
         })
     }
 
-    /// Whether the record respects the next boundary. A record that the boundary cuts is damage that looks
-    /// like a record. If the record contains all that starts at the boundary, a length has led into the
-    /// middle of the record instead.
+    /// Whether the record is compatible with the next boundary. A record that the boundary cuts is damage
+    /// that looks like a record. If the record contains the whole record at the boundary, the boundary itself
+    /// is false: a length has led into the middle of the record.
     fn fits(&mut self, record: &Range<usize>) -> bool {
         record.end <= self.boundary
             || self.is_confirmed(record)

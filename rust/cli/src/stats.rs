@@ -67,7 +67,6 @@ fn label(text: &str) -> String {
     if is_name && quoted.ends_with('"') { text.to_owned() } else { quoted }
 }
 
-/// Prints the largest sums as a table.
 fn table(
     out: &mut dyn Write,
     what: &str,
@@ -124,7 +123,7 @@ struct Open {
     inner: usize,
     /// `None` for keys and the values inside keys.
     path: Option<usize>,
-    /// Bytes of the key of this entry.
+    /// Bytes of the key, if this is the value of an entry.
     key: usize,
 }
 

@@ -12,7 +12,8 @@ use crate::input::{self, Format, Input};
 use crate::json::{Notation, write};
 use crate::output::Output;
 
-/// The length in bytes from which a path is truncated, so that many values do not each repeat a long key.
+/// The maximum length of a path in bytes. A longer path is truncated, so that many values do not each repeat
+/// a long key.
 const LONGEST_PATH: usize = 1024;
 /// The number of bytes that a truncated path keeps before its hash.
 const START: usize = 256;
@@ -22,15 +23,14 @@ const START: usize = 256;
 pub fn of_file(file: &Path, format: &Format, out: &mut Output) -> Outcome<()> {
     let is_read = textconv(&input::name_of(file), Input::open(file, format), out)?;
     if !is_read {
-        // Standard input is already consumed. git never passes it.
+        // If `file` is standard input, nothing is left to read, but git never passes standard input.
         let (_, bytes) = input::read(file)?;
         writeln!(out.bytes(), "{}", hash(&bytes)).map_err(Failure::output)?;
     }
     Ok(())
 }
 
-/// Prints each value after its path, or the error. Returns whether the file could be read. `name` is the name
-/// of the file.
+/// Prints each value after its path, or the error. Returns whether the file could be read.
 pub fn textconv(name: &str, input: Outcome<Input>, out: &mut Output) -> Outcome<bool> {
     let out = out.bytes();
     let written = input.and_then(|input| lines(&input, out));
@@ -44,7 +44,6 @@ pub fn textconv(name: &str, input: Outcome<Input>, out: &mut Output) -> Outcome<
     written.map(|()| true)
 }
 
-/// The size and the MD5 of bytes.
 fn hash(bytes: &[u8]) -> String {
     let md5 = u128::from_be_bytes(Md5::digest(bytes).into());
     format!("{} bytes, MD5 {md5:032x}", bytes.len())

@@ -12,7 +12,6 @@ fn gdvar(arguments: &[&str], folder: &Path) -> Command {
     command
 }
 
-/// The exit code and the message.
 fn said(output: &Output) -> (Option<i32>, String) {
     (output.status.code(), String::from_utf8_lossy(&output.stderr).trim_end().to_owned())
 }
@@ -47,7 +46,6 @@ fn output_that_cannot_be_written_is_reported() {
     assert!(gdvar(&encode, folder).status().is_ok_and(|done| done.success()));
     let written = fs::read(folder.join("many.dat")).expect("written");
 
-    // An existing file is not replaced.
     let again = said(&gdvar(&encode, folder).output().expect("gdvar runs"));
     assert_eq!(again, (Some(3), "error: many.dat: exists already; --force replaces it".to_owned()));
     assert_eq!(fs::read(folder.join("many.dat")).expect("there"), written);

@@ -108,13 +108,11 @@ fn a_difference_is_a_difference_if_nothing_is_printed() {
     assert_eq!(diff("0"), (Some(1), more.to_owned()));
     assert_eq!(diff("1"), (Some(1), format!("{first}{more}")));
     assert_eq!(diff("2"), (Some(1), format!("{first}{second}")));
-    // One file has fewer records.
     folder.write("c", batch(&[folder.encoded("1")]));
     for (old, new) in [("a", "c"), ("c", "a")] {
         let printed = folder.gdvar(&["diff", old, new]);
         assert_eq!((printed.code, printed.text().lines().count()), (Some(1), 2), "{}", printed.text());
     }
-    // One file is damaged.
     folder.write("d", [batch(&[folder.encoded("1")]), vec![9, 0, 0]].concat());
     for (old, new) in [("a", "d"), ("d", "a")] {
         assert!(folder.gdvar(&["diff", old, new]).stderr.contains("error: d: "));

@@ -71,7 +71,6 @@ fn records_are_no_value() {
     }
 }
 
-/// Encodes values in Godot 3's format.
 fn old(values: &[Value]) -> Vec<Vec<u8>> {
     let loss = variant_codec::godot3::Loss::Refused;
     values.iter().map(|value| value.encode_godot3(loss).expect("encoded")).collect()

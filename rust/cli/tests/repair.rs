@@ -34,7 +34,6 @@ fn damage(bytes: &mut Vec<u8>, random: &mut Rng) -> (Range<usize>, usize) {
         // A block of zeros, as after a power failure.
         0 => vec![0; end - at],
         1 => (at..end).map(|_| random.u8(..)).collect(),
-        // A flipped bit.
         2 => {
             bytes[at] ^= 1 << random.u8(..8);
             return (at..at + 1, 1);
@@ -121,7 +120,6 @@ fn intact_lengths_lead_to_whole_records() {
             (0..random.usize(2..30)).map(|_| encoded(record(&mut random, 2))).collect();
         let mut damaged = values.clone();
         let mut is_damaged: Vec<bool> = values.iter().map(|_| random.u8(..3) == 0).collect();
-        // Keep at least one record whole.
         is_damaged[random.usize(..values.len())] = false;
         for (value, _) in damaged.iter_mut().zip(&is_damaged).filter(|(_, is_damaged)| **is_damaged) {
             let at = if random.bool() { random.usize(..4) } else { random.usize(..value.len()) };
@@ -129,7 +127,6 @@ fn intact_lengths_lead_to_whole_records() {
         }
         let mut bytes = batch(&damaged);
         if random.bool() {
-            // A truncated record at the end.
             bytes.extend(&batch(&[encoded("the last record")])[..17]);
         }
         let (found, _) = repaired(&bytes);
@@ -210,7 +207,7 @@ fn the_report_is_not_among_the_records() {
     assert_eq!(printed.stderr, "standard output: 2 records are whole\n");
 }
 
-/// Records of ints that look like lengths and headers.
+/// A record of ints that look like lengths and headers.
 fn noise(random: &mut Rng, count: usize) -> Vec<u8> {
     const WORDS: [i32; 7] = [4, 8, 0, 2, 16, 28, 27];
 

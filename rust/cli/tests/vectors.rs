@@ -19,7 +19,6 @@ fn inputs() -> Vec<Vec<u8>> {
     rows.map(|hex| hex::decode(hex).expect("hexadecimal")).collect()
 }
 
-/// A save of these records.
 fn batch(records: &[Vec<u8>]) -> Vec<u8> {
     let mut batch = Vec::new();
     records.iter().for_each(|record| frames::append(&mut batch, record));

@@ -20,8 +20,8 @@ use crate::wire::{Cursor, Declared, Header, Padded};
 /// Returns the end of the value at the start of `bytes` if strict reading within `limits` certainly accepts
 /// it and no Dictionary repeats a key. `None` leaves the question open: decode the value to find out.
 ///
-/// The check is several times as fast as decoding. It builds no value. If keys recur from one Dictionary to
-/// the next, it compares only their bytes.
+/// The check is several times as fast as decoding. If keys recur from one Dictionary to the next, it compares
+/// only the bytes of the keys.
 ///
 /// ```
 /// use variant_codec::{Limits, Value, quick_check};
@@ -102,7 +102,6 @@ struct Checker<'a> {
 }
 
 impl Checker<'_> {
-    /// Checks a value of the declared type.
     #[inline(always)]
     fn value(&mut self, declared: u8) -> Option<()> {
         let header = self.cursor.u32()?;
@@ -245,7 +244,6 @@ impl Checker<'_> {
         if lane == Lane::Byte { is_zero(self.cursor.take(format::padding(bytes))?) } else { Some(()) }
     }
 
-    /// The type that a container declares for its elements.
     #[inline(always)]
     fn declared(&mut self, kind: ContainerKind) -> Option<u8> {
         match self.cursor.declared(kind)? {
@@ -291,7 +289,7 @@ fn is_plain(text: &[u8]) -> bool {
     (odd | last | last.wrapping_sub(ONE)) & TOP == 0
 }
 
-/// Accepts non-ASCII text that an encoder would write.
+/// Accepts text that an encoder would write.
 #[inline(never)]
 fn check_text(text: &[u8]) -> Option<()> {
     let is_good = memchr::memchr(0, text).is_none()
@@ -355,7 +353,7 @@ impl Rows {
         (mixed >> (u64::BITS - Self::SLOTS.ilog2())) as usize
     }
 
-    /// The start of the slot's row in `keys`, if it has `count` keys.
+    /// The start of the slot's row in `keys`, if the row has `count` keys.
     #[inline(always)]
     fn known(&self, slot: usize, count: usize) -> Option<usize> {
         let (start, found) = *self.known.get(slot)?;
@@ -429,7 +427,7 @@ impl Rows {
         Some(())
     }
 
-    /// Stores the open keys from `base` on as the slot's row.
+    /// Stores the open keys from `base` on as the slot's row, if the row fits.
     fn learn(&mut self, bytes: &[u8], slot: usize, base: usize) {
         let row = &self.open[base..];
         let size: usize = row.iter().map(|key| key.range().len()).sum();

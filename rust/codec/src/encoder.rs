@@ -91,7 +91,7 @@ impl<O: Output> Encoder<O, Godot3> {
 }
 
 impl<O: Output, D: Dialect> Encoder<O, D> {
-    /// The header of a type without flags.
+    /// A type's header, without flags.
     #[inline(always)]
     fn header(ty: VariantType) -> Result<u32> {
         match D::id_of(ty) {
@@ -133,7 +133,6 @@ impl<O: Output, D: Dialect> Encoder<O, D> {
         self.out.reserve(bytes)
     }
 
-    /// Appends bytes as they are.
     pub(crate) fn put_raw(&mut self, bytes: &[u8]) -> Result<()> {
         self.reserve(bytes.len())?;
         self.out.put(bytes);
@@ -199,7 +198,6 @@ impl<O: Output, D: Dialect> Encoder<O, D> {
         }
     }
 
-    /// Writes length-prefixed, padded text.
     #[inline(always)]
     fn put_text(&mut self, text: Text<'_>) -> Result<()> {
         self.put_text_and_tail(text, 0)
@@ -238,7 +236,7 @@ impl<O: Output, D: Dialect> Encoder<O, D> {
         Ok(Self::header(ty)? | if wide { format::FLAG_64 } else { 0 })
     }
 
-    /// Writes components, converted to the encoder's precision. The caller has reserved the space.
+    /// Writes components, converted to the encoder's precision. The caller must have reserved the space.
     #[inline(always)]
     fn put_lanes(&mut self, lane: Lane, lanes: Lanes<'_>) {
         if lane != Lane::Real || lanes.precision == self.options.precision {

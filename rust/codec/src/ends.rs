@@ -26,7 +26,6 @@ impl Ends {
         }
     }
 
-    /// The recorded starts and ends.
     pub fn into_found(self) -> Vec<(u32, u32)> {
         self.found
     }

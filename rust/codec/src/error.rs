@@ -267,7 +267,7 @@ pub enum Oddity {
     /// A negative count, which the engine reads as zero.
     #[error("negative count")]
     NegativeCount,
-    /// The top bit of an Array's or Dictionary's count.
+    /// A set top bit in an Array's or Dictionary's count.
     #[error("unused top bit of a count is set")]
     SharedBit,
     /// NodePath counters that wrap around, or flags that no encoder sets.
@@ -418,7 +418,6 @@ struct Located {
     steps: Vec<Step>,
 }
 
-/// A count with its noun, in the singular or plural.
 pub(crate) fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
@@ -488,7 +487,7 @@ impl Error {
         &self.0.kind
     }
 
-    /// The offset where reading stopped.
+    /// The byte offset of the error, if it has one.
     pub fn offset(&self) -> Option<usize> {
         self.0.offset
     }

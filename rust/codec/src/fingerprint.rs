@@ -54,7 +54,7 @@ impl Fingerprint {
         self.encoder.set_precision(precision);
     }
 
-    /// The fingerprint of what has been written.
+    /// The fingerprint of the written value.
     pub fn finish(&self) -> u64 {
         xxh3_64(self.encoder.output().written())
     }
@@ -72,7 +72,7 @@ pub fn fingerprint(bytes: &[u8], precision: Precision, limits: &Limits) -> Resul
 }
 
 impl Value {
-    /// The value's [`Fingerprint`], as official builds of the engine compute it.
+    /// The value's [`Fingerprint`] in single precision, the `real_t` of official engines.
     ///
     /// # Errors
     /// As [`Value::encode`].

@@ -107,11 +107,10 @@ mod cost {
     }
 }
 
-/// The number of bytes of nested keys that [`Limits::refuse_colliding_keys`] always allows. Each byte of
-/// input allows [`NESTED_KEYS_PER_BYTE`] more. An engine hashes a nested key once for each key that encloses
-/// it.
+/// The number of bytes of nested keys that [`Limits::refuse_colliding_keys`] always allows. An engine hashes
+/// a nested key once for each key that encloses it.
 const FREE_NESTED_KEYS: u64 = 4 << 10;
-/// The number of bytes of nested keys that each byte of input allows.
+/// The number of further bytes of nested keys that each byte of input allows.
 const NESTED_KEYS_PER_BYTE: u64 = 2;
 
 /// The strictness of a reader. Readers of other formats use it too. For protobuf, the official
@@ -207,7 +206,8 @@ impl Limits {
         }
     }
 
-    /// Limits for the user's own files: everything that the format holds, but no trailing bytes.
+    /// Limits for the user's own files: everything that the format holds, except objects with properties and
+    /// trailing bytes.
     ///
     /// The format's 1024 levels need 4 MiB of stack in release builds; the threads that Rust starts have 2
     /// MiB. In debug builds, 2 MiB are enough for about 100 levels. There, 1024 levels need 32 MiB, or 8 MiB
@@ -237,7 +237,8 @@ impl Limits {
         Ok(())
     }
 
-    /// Limits that allow everything that the format holds, and trailing bytes. Objects are still refused.
+    /// Limits that allow everything that the format holds, except objects with properties. Trailing bytes are
+    /// allowed.
     pub const fn unlimited() -> Self {
         Self {
             max_bytes: format::MAX_BYTES,

@@ -13,7 +13,7 @@ use std::hint::black_box;
 
 use crate::error::{ErrorKind, Result};
 
-/// The minimum size of a request that is checked. Smaller ones fit into [`SPARE`].
+/// Requests below this size are not checked, because [`SPARE`] covers them.
 const SMALL: usize = 1 << 20;
 /// Memory to leave for small allocations. It is more than 32 MiB, so that the C library does not mistake the
 /// probe for a typical allocation and adapt its thresholds.

@@ -28,7 +28,8 @@ pub trait Output {
     }
     /// Passes a block of `N` bytes to `write`, which returns how many of its first bytes to append.
     ///
-    /// Returns `false` without calling `write` if there is no memory for the whole block; fewer bytes may still fit.
+    /// Returns `false` without calling `write` if there is no memory for the whole block. Fewer bytes may
+    /// still fit.
     fn put_block<const N: usize>(&mut self, write: impl FnOnce(&mut [u8; N]) -> usize) -> bool;
     /// Whether nothing has been appended.
     fn is_empty(&self) -> bool {
@@ -127,7 +128,7 @@ impl<B: Storage> Buffer<B> {
         Self { bytes, used: 0 }
     }
 
-    /// Discards what has been written from `start` on.
+    /// Discards the bytes from `start` on.
     #[inline(always)]
     pub(crate) fn truncate(&mut self, start: usize) {
         self.used = self.used.min(start);
@@ -138,7 +139,7 @@ impl<B: Storage> Buffer<B> {
         &self.bytes.as_ref()[..self.used]
     }
 
-    /// The next `count` bytes, which the caller has reserved.
+    /// Takes the next `count` bytes, which the caller must have reserved.
     #[inline(always)]
     fn take(&mut self, count: usize) -> &mut [u8] {
         let start = self.used;

@@ -56,7 +56,6 @@ impl<'a, D: Dialect> Skimmer<'a, D> {
         }
     }
 
-    /// Skips the next value, nested values included.
     #[inline(always)]
     pub fn skip_all(&mut self) -> Option<()> {
         self.skip_value(usize::MAX).map(drop)
@@ -177,7 +176,6 @@ impl<'a, D: Dialect> Skimmer<'a, D> {
         }
     }
 
-    /// Skips the class and properties of an object.
     #[inline(never)]
     fn skip_object(&mut self) -> Option<()> {
         if self.objects == MAX_OBJECTS {
@@ -208,7 +206,6 @@ impl<'a, D: Dialect> Skimmer<'a, D> {
         self.cursor.skip_text()
     }
 
-    /// Skips this many bytes; `None` if fewer are left.
     #[inline(always)]
     pub fn skip(&mut self, bytes: usize) -> Option<()> {
         self.cursor.skip(bytes)

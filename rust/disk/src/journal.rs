@@ -10,7 +10,7 @@ use variant_codec::frames::ReadAt;
 
 use crate::{Failure, LONGEST_WAIT, PAUSE, access, lock, locked, open, own_length};
 
-/// The maximum wait for a writer if a length is known, and the minimum time between two waits. A process that
+/// The maximum wait for a writer after the first wait, and the minimum time between two waits. A process that
 /// appends in a loop rarely pauses, so longer or more frequent waits would not help.
 const SHORT_WAIT: Duration = Duration::from_millis(10);
 const BETWEEN_WAITS: Duration = Duration::from_millis(100);
@@ -24,7 +24,7 @@ pub struct Journal {
     settled: Mutex<Settled>,
 }
 
-/// The length when no one was appending, if known, and the time of the last wait that timed out.
+/// The last length without an unfinished append, if known, and the time of the last wait that timed out.
 #[derive(Clone, Copy, Default)]
 struct Settled {
     length: Option<u64>,

@@ -72,7 +72,7 @@ pub enum Failure {
     /// trailing dots and spaces.
     #[error("name has a colon, or ends in a dot or space, which Windows takes for another file")]
     AmbiguousName,
-    /// The last record, which starts at this byte, is truncated.
+    /// The record that starts at this byte is truncated or empty.
     #[error(
         "truncated record at byte {0}; recover the records before it with load_batch and rewrite the file with save_batch"
     )]
@@ -374,7 +374,8 @@ fn is_temporary_name(name: &str) -> bool {
 /// Appends these parts, in order, to a file of records. Creates the file if it does not exist.
 ///
 /// # Errors
-/// Fails if the file cannot be written, is in another format, or ends in a truncated record. It is then unchanged.
+/// Fails if the file cannot be written or is in another format, if one of its first records is not a value of
+/// Godot 4, or if a record is empty or truncated. The file is then unchanged.
 pub fn append(place: &Path, parts: &[Vec<u8>]) -> Result<(), Failure> {
     let (file, is_new) = open_to_append(place)?;
     let before = file.metadata()?;
@@ -427,7 +428,8 @@ fn append_to(mut file: &File, place: &Path, before: &Metadata, parts: &[Vec<u8>]
         {
             return Err(Failure::Foreign(format));
         }
-        // A file of Godot 3 may show no more than this. Records of both formats in one file could not be converted.
+        // An invalid record may be the only sign of a file of Godot 3. A file with records of both formats
+        // could not be converted.
         if let Some(invalid) = frames::find_invalid(&contents).map_err(io::Error::other)? {
             return Err(Failure::Invalid(invalid));
         }
@@ -574,7 +576,7 @@ fn waited_for(
     }
 }
 
-/// Locks a mutex. Ignores poisoning, because a panic cannot leave the guarded data half changed.
+/// Ignores poisoning, because a panic cannot leave the guarded data half changed.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -80,7 +80,6 @@ fn unlock(file: &File) -> io::Result<()> {
 /// The device and the inode number of a file, unique at any one time.
 pub type Id = (u64, u64);
 
-/// The id in these metadata.
 pub fn id(metadata: &Metadata) -> Id {
     (metadata.dev(), metadata.ino())
 }

@@ -62,7 +62,6 @@ pub fn hold_for_reading(place: &Path) -> io::Result<Held> {
 /// The creation time, because stable Rust does not expose the index of a file.
 pub type Id = u64;
 
-/// The id in these metadata.
 pub fn id(metadata: &Metadata) -> Id {
     metadata.creation_time()
 }
@@ -97,7 +96,6 @@ pub fn rename(from: &Path, to: &Path, old: &mut Option<File>) -> io::Result<Opti
     }
 }
 
-/// Syncs a file to disk.
 pub fn sync(file: &File) -> io::Result<()> {
     file.sync_all()
 }

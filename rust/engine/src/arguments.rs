@@ -1,9 +1,9 @@
 //! Refuses invalid arguments to methods registered by godot-rust, as the engine does for its own methods.
 //!
-//! An untyped call may pass any number of arguments of any type. For invalid arguments, godot-rust prints its
-//! own error and returns a code that the engine does not know ("Invalid call error code 1337"). This module
-//! wraps the methods that godot-rust registers, and checks arguments first. It accepts all arguments that
-//! godot-rust converts. It also clears the const flag of methods that return nothing.
+//! For invalid arguments, godot-rust prints its own error and returns a code that the engine does not know
+//! ("Invalid call error code 1337"). This module wraps the methods that godot-rust registers, and checks
+//! arguments first. It accepts all arguments that godot-rust converts. It also clears the const flag of
+//! methods that return nothing.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,8 +18,8 @@ use godot::sys::{self, GodotFfi, interface_fn};
 use crate::interface::variant_ptr;
 use crate::refusal::{Refused, refused};
 
-/// The maximum number of wrapped methods and property accessors; fewer exist. godot-rust checks the arguments
-/// of any methods beyond this number.
+/// The maximum number of wrapped methods and property accessors, which is more than this library has.
+/// godot-rust checks the arguments of any methods beyond this number.
 const MOST_METHODS: usize = 256;
 
 type Call = unsafe extern "C" fn(
@@ -31,7 +31,6 @@ type Call = unsafe extern "C" fn(
     *mut sys::GDExtensionCallError,
 );
 
-/// The signature of a method.
 struct Method {
     call: Call,
     parameters: Vec<Parameter>,
@@ -49,8 +48,7 @@ struct Parameter {
     class_name: usize,
 }
 
-/// The wrapped methods. They are static because the engine unregisters methods only after it has
-/// deinitialised the library.
+/// Static, because the engine unregisters methods only after it has deinitialised the library.
 static METHODS: [OnceLock<Method>; MOST_METHODS] = [const { OnceLock::new() }; MOST_METHODS];
 
 static ENGINE: Mutex<sys::GDExtensionInterfaceGetProcAddress> = Mutex::new(None);
@@ -127,8 +125,7 @@ unsafe extern "C" fn register(
     }
 }
 
-/// Whether a method is declared to return nothing. A method that returns a Variant also declares Nil, but
-/// with the flag `NIL_IS_VARIANT`.
+/// A method that returns a Variant also declares Nil, but with the flag `NIL_IS_VARIANT`.
 ///
 /// # Safety
 /// - `method` is a live description.
@@ -177,14 +174,12 @@ impl Method {
         Some(Self { call: method.call_func?, parameters, needed })
     }
 
-    /// Whether both have the same signature.
     fn is(&self, other: &Self) -> bool {
         std::ptr::fn_addr_eq(self.call, other.call)
             && self.parameters == other.parameters
             && self.needed == other.needed
     }
 
-    /// The engine's error for these arguments, if they are invalid.
     fn refusal(&self, arguments: &[&Variant]) -> Option<Refused> {
         if arguments.len() < self.needed {
             return Some(refused(sys::GDEXTENSION_CALL_ERROR_TOO_FEW_ARGUMENTS, 0, self.needed as i32));
@@ -213,7 +208,6 @@ impl Parameter {
             || unsafe { interface_fn!(variant_can_convert_strict)(own, self.ty) } != 0
     }
 
-    /// Whether a value of type Object is null, or a live object of the class.
     fn takes_object(&self, argument: &Variant) -> bool {
         let mut name = StringName::default();
         // SAFETY: the argument is a live Variant and, through it, the object stays alive. An empty StringName is a null

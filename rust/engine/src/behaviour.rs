@@ -1,8 +1,7 @@
 //! Verifies at start-up how the engine treats new memory, as `probe.rs` verifies the layout.
 //!
-//! Several threads fill elements of an Array, or build values that later move into a Dictionary. On both
-//! access paths, this relies on two facts. If either fact does not hold, every call uses only the calling
-//! thread.
+//! Several threads fill elements of an Array, or build values that later move into a Dictionary. Both access
+//! paths then rely on two facts. If either fact does not hold, every call uses only the calling thread.
 //!
 //! - A resized Array or packed array does not share its buffer, so mutable access to an element copies nothing and
 //!   returns the same address each time.
@@ -30,7 +29,6 @@ type Fact = &'static str;
 
 /// The number of entries added; enough for a Dictionary to grow several times.
 const ENTRIES: i64 = 500;
-/// The lengths of the new Arrays to check.
 const LENGTHS: [usize; 3] = [1, 3, 77];
 
 static OWN_PLACES: OnceLock<Result<(), Fact>> = OnceLock::new();
@@ -49,7 +47,6 @@ pub(crate) fn own_places(spoils: impl Fn(&str) -> bool) -> Result<(), Fact> {
     })
 }
 
-/// An Array of `len` new elements.
 fn resized(element: VariantType, len: usize) -> Variant {
     let array = match element {
         VariantType::Nil => Building::default_value(VariantType::Array),
@@ -133,7 +130,6 @@ pub(crate) fn new_elements(spoilt: bool) -> Result<(), Fact> {
         for index in 0..LENGTHS[1] {
             // SAFETY: the Array has this element; godot-rust's Variant is transparent over the engine's.
             let element = unsafe { &*(element_address(&array, index) as *const Variant) };
-            // Both access paths must find the type.
             let is_right =
                 interface().type_of(element) == Some(ty) && layout::tag(element) == u32::from(ty.id());
             if !is_right || ty != VariantType::Nil && !is_inline(ty) {

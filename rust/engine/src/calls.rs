@@ -2,8 +2,8 @@
 //! a small value. An int is encoded in 43 instead of 109 ns and decoded in 46 instead of 107 ns
 //! (`cargo xtask bench int`).
 //!
-//! Each method takes one argument and an optional flag, which defaults to false. The engine calls a method
-//! with any number of Variants of any type or, if the script's types are known, with plain values.
+//! The engine calls a method with any number of Variants of any type or, if the script's types are known,
+//! with plain values.
 
 use std::ffi::c_void;
 
@@ -180,7 +180,6 @@ unsafe extern "C" fn call_plain<M: StaticMethod>(
     M::call(argument, flag, result);
 }
 
-/// The argument and the flag; an error if the number of arguments or the flag is invalid.
 #[inline(always)]
 fn checked<'a, M: StaticMethod>(arguments: &[&'a Variant]) -> Result<(&'a Variant, bool), Refused> {
     match *arguments {
@@ -198,7 +197,6 @@ fn checked<'a, M: StaticMethod>(arguments: &[&'a Variant]) -> Result<(&'a Varian
     }
 }
 
-/// The value in a Variant, if it has this type.
 #[inline(always)]
 fn borrowed<A: Argument>(argument: &Variant) -> Option<&A> {
     let value = match A::TYPE {
@@ -207,8 +205,8 @@ fn borrowed<A: Argument>(argument: &Variant) -> Option<&A> {
         // SAFETY: the guard of the arm above has checked the type.
         ty => unsafe { interface().payload(argument, ty).cast_const().cast() },
     };
-    // SAFETY: either pointer is to a value that can be borrowed as this type, as the unsafe trait guarantees,
-    // and that lives as long as the Variant.
+    // SAFETY: either pointer is to a value that lives as long as the Variant. The unsafe trait guarantees
+    // that the value can be borrowed as this type.
     Some(unsafe { &*value })
 }
 

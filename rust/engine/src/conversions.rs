@@ -35,7 +35,6 @@ pub struct Converted {
 
 static CONVERSIONS: OnceLock<Conversions> = OnceLock::new();
 
-/// Measures the conversions of the running engine.
 pub(crate) fn measure() {
     CONVERSIONS.get_or_init(|| {
         let is_broad = converts_broadly();
@@ -93,7 +92,6 @@ impl Conversions {
         CONVERSIONS.get().expect("the extension has been initialised by the engine")
     }
 
-    /// Whether the engine's typed append accepts a value of type `source` for the declared type `target`.
     fn takes(&self, target: VariantType, source: VariantType) -> bool {
         target == source || self.sources[usize::from(target.id())] >> source.id() & 1 != 0
     }
@@ -154,7 +152,6 @@ impl Conversions {
     }
 }
 
-/// The number of characters in a PackedStringArray.
 fn characters(texts: &Variant) -> usize {
     texts.to::<PackedStringArray>().as_slice().iter().fold(0, |sum, text| sum.saturating_add(text.len()))
 }
@@ -162,8 +159,8 @@ fn characters(texts: &Variant) -> usize {
 /// The deepest level of containers that the engine converts to text.
 const MAX_TEXT_DEPTH: usize = 101;
 
-/// Whether the engine may print an error for each of many values if it converts this Array to text: for
-/// containers nested too deeply, and for Signals, whose objects it looks up.
+/// Whether the engine may print errors when it converts this Array to text. It prints them for containers
+/// nested too deeply, and for Signals, whose objects it looks up.
 fn may_print_as_text(array: &Variant) -> bool {
     has_inside(array, |value, ty, level| match ty {
         VariantType::Signal => value.to::<Signal>().object_id().is_some(),

@@ -8,7 +8,6 @@ use variant_codec::format::BOM;
 
 use crate::interface::{TypePtr, interface, variant_ptr};
 
-/// The address of an Array's element, by the documented function.
 pub(crate) fn element_address(array: &Variant, index: usize) -> usize {
     // SAFETY: all callers pass an Array.
     unsafe {
@@ -17,7 +16,6 @@ pub(crate) fn element_address(array: &Variant, index: usize) -> usize {
     }
 }
 
-/// The address of the value of an existing key in a Dictionary, by the documented function.
 pub(crate) fn value_address(dictionary: &Variant, key: &Variant) -> usize {
     // SAFETY: all callers pass a Dictionary with this key.
     unsafe {
@@ -26,7 +24,7 @@ pub(crate) fn value_address(dictionary: &Variant, key: &Variant) -> usize {
     }
 }
 
-/// A pointer to a String's first code unit, and the count, by documented functions.
+/// A pointer to a String's first code unit, and the count.
 #[inline(always)]
 pub(crate) fn documented_units(string: &GString) -> (*const u32, usize) {
     let string = string.sys().cast::<sys::__GdextString>();
@@ -40,7 +38,7 @@ pub(crate) fn documented_units(string: &GString) -> (*const u32, usize) {
     if count <= 0 || first.is_null() { (std::ptr::null(), 0) } else { (first.cast(), count as usize) }
 }
 
-/// A pointer to a packed array's first element, and the count, by documented functions.
+/// A pointer to a packed array's first element, and the count.
 ///
 /// # Safety
 /// - `array` points to a live packed array of type `ty`.
@@ -86,7 +84,6 @@ pub(crate) unsafe fn documented_elements(array: TypePtr, ty: VariantType) -> (*c
     (first, count)
 }
 
-/// A String of this text, converted by the engine.
 pub(crate) fn documented_string(text: &str) -> GString {
     // The engine's UTF-8 conversion would drop a byte-order mark.
     if text.starts_with(BOM) {
@@ -105,7 +102,6 @@ pub(crate) fn documented_string(text: &str) -> GString {
     }
 }
 
-/// A String of these code units.
 pub(crate) fn string_of_units(units: &[u32]) -> GString {
     // SAFETY: the pointer and the length describe `units`, which the engine copies.
     unsafe {

@@ -47,7 +47,6 @@ unsafe impl Send for MethodBind {}
 unsafe impl Sync for MethodBind {}
 
 impl MethodBind {
-    /// A method of a class, if this engine has it.
     fn of(class: &str, name: &str, hash: i64) -> Option<Self> {
         let (class, name) = (StringName::from(class), StringName::from(name));
         // SAFETY: the interface is initialised, and both names live through the call.
@@ -56,13 +55,12 @@ impl MethodBind {
         (!found.is_null()).then_some(Self(found))
     }
 
-    /// `GDScript.new`, if this engine has it.
     pub fn gdscript_new() -> Option<Self> {
         Self::of("GDScript", "new", hash::GDSCRIPT_NEW)
     }
 }
 
-/// The engine functions that this crate uses. All of them are documented parts of the GDExtension interface.
+/// The engine functions, all of them documented parts of the GDExtension interface.
 pub(crate) struct Interface {
     /// By type id: the function that returns a pointer to a Variant's payload; `None` for Nil.
     payload: [sys::GDExtensionVariantGetInternalPtrFunc; VariantType::COUNT],
@@ -99,7 +97,6 @@ unsafe impl Sync for EmptyBytes {}
 
 static INTERFACE: OnceLock<Interface> = OnceLock::new();
 
-/// The engine functions, which [`load`] has looked up.
 #[inline(always)]
 pub(crate) fn interface() -> &'static Interface {
     INTERFACE.get().expect("the extension has been initialised by the engine")
@@ -219,8 +216,6 @@ impl Interface {
         unsafe { construct(slot.cast(), value) };
     }
 
-    /// Constructs a Variant at `slot` with the default value of a type.
-    ///
     /// # Safety
     /// - `slot` is valid for writing a Variant, and its old contents need no destructor.
     #[inline(always)]
@@ -238,8 +233,6 @@ impl Interface {
         }
     }
 
-    /// Constructs an empty Array or Dictionary at `container`.
-    ///
     /// # Safety
     /// - `container` is valid for writing a value of type `ty`, which is Array or Dictionary.
     #[inline(always)]
@@ -250,8 +243,6 @@ impl Interface {
         unsafe { construct(container.cast(), std::ptr::null()) };
     }
 
-    /// Constructs a Variant at `slot` with an empty PackedByteArray.
-    ///
     /// # Safety
     /// - `slot` is valid for writing a Variant, and its old contents need no destructor.
     #[inline(always)]
@@ -282,7 +273,6 @@ impl Interface {
         true
     }
 
-    /// The elements of a PackedByteArray.
     #[inline(always)]
     pub fn bytes<'a>(&self, array: &'a PackedByteArray) -> &'a [u8] {
         // SAFETY: the array is live; it is only read.
@@ -297,8 +287,6 @@ impl Interface {
         }
     }
 
-    /// The number of elements in the container or packed array at `container`.
-    ///
     /// # Safety
     /// - `container` points to a live value of type `ty`.
     #[inline(always)]
@@ -349,8 +337,6 @@ impl Interface {
         unsafe { (self.dictionary_assign)(dictionary, arguments.as_ptr(), std::ptr::null_mut(), 1) };
     }
 
-    /// Erases an entry of a Dictionary.
-    ///
     /// # Safety
     /// - `dictionary` points to a live Dictionary that nothing else uses.
     pub unsafe fn erase_entry(&self, dictionary: TypePtr, key: &Variant) {
@@ -371,8 +357,6 @@ impl Interface {
         }
     }
 
-    /// Whether a NodePath starts at the root.
-    ///
     /// # Safety
     /// - `path` points to a live NodePath.
     pub unsafe fn path_is_absolute(&self, path: TypePtr) -> bool {
@@ -408,8 +392,6 @@ impl Interface {
     }
 }
 
-/// Calls a method without arguments that returns an int.
-///
 /// # Safety
 /// - `method` belongs to the type of the value at `value`, takes no arguments, returns an int, and does not
 ///   change the value.
@@ -420,7 +402,6 @@ unsafe fn get_int(method: Method, value: TypePtr) -> u32 {
     u32::try_from(int).unwrap_or(0)
 }
 
-/// The engine's pointer to a Variant.
 #[inline(always)]
 pub(crate) fn variant_ptr(variant: &Variant) -> sys::GDExtensionConstVariantPtr {
     // godot-rust's Variant is `repr(transparent)` over the engine's.

@@ -65,8 +65,6 @@ pub(crate) fn layout() -> Option<&'static Layout> {
     LAYOUT.get().and_then(Option::as_ref)
 }
 
-/// The word at `offset` from `block`.
-///
 /// # Safety
 /// - `offset + 8` bytes are readable at `block`.
 pub(crate) unsafe fn word(block: *const u8, offset: usize) -> usize {
@@ -74,8 +72,6 @@ pub(crate) unsafe fn word(block: *const u8, offset: usize) -> usize {
     unsafe { block.add(offset).cast::<usize>().read_unaligned() }
 }
 
-/// The four-byte number at `offset` from `block`.
-///
 /// # Safety
 /// - `offset + 4` bytes are readable at `block`.
 pub(crate) unsafe fn number(block: *const u8, offset: usize) -> u32 {
@@ -90,7 +86,6 @@ pub(crate) fn tag(variant: &Variant) -> u32 {
     unsafe { variant_ptr(variant).cast::<u32>().read() }
 }
 
-/// The payload of a Variant.
 #[inline(always)]
 pub(crate) fn payload(variant: &Variant) -> *const u8 {
     // SAFETY: a Variant is longer than its payload's offset.
@@ -174,7 +169,6 @@ impl Layout {
         unsafe { (number(block, self.dictionary_key_type), number(block, self.dictionary_value_type)) }
     }
 
-    /// The number of a Dictionary's entries.
     #[inline(always)]
     pub(crate) fn dictionary_size(&self, dictionary: &Variant) -> usize {
         // SAFETY: the payload points to a Dictionary's block, and the offset lies within.
@@ -238,8 +232,8 @@ impl LinkedEntries {
 ///
 /// # Safety
 /// - `place` is valid for writing a Variant, and its old contents need no destructor.
-/// - A Variant holds a value of type `ty` in its payload, which starts with `bytes`. The caller writes the
-///   remainder, if any.
+/// - A Variant holds values of type `ty` in its payload. The value starts with `bytes`, and the caller writes
+///   the remainder, if any.
 #[inline(always)]
 pub(crate) unsafe fn write_plain(place: *mut Variant, ty: VariantType, bytes: &[u8]) {
     // SAFETY: `place` is valid for writing (`# Safety`), and a payload that is not boxed fits in a Variant.

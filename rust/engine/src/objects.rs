@@ -48,7 +48,6 @@ pub fn set_property(object: &Gd<Object>, name: &StringName, value: &Variant) -> 
     true
 }
 
-/// The engine's pointer to an object; `None` if the object has been freed.
 fn live(object: &Gd<Object>) -> Option<sys::GDExtensionObjectPtr> {
     // SAFETY: the engine's function takes any id.
     let found =
@@ -153,7 +152,6 @@ impl HeldObject {
         returned
     }
 
-    /// The engine's pointer to the object; `None` if the object has been freed.
     #[inline(always)]
     fn live(&self) -> Option<sys::GDExtensionObjectPtr> {
         // A counted object lives as long as the Variant, which holds a reference to the object and never

@@ -18,7 +18,7 @@ pub struct OwnedBytes(PackedByteArray);
 // SAFETY: the bytes are only read, through a shared reference, and cloned with an atomic reference count. Other owners
 // copy the buffer before they write to it.
 unsafe impl Sync for OwnedBytes {}
-// SAFETY: the reference count is atomic, so any thread may drop it.
+// SAFETY: the reference count is atomic, so any thread may drop the array.
 unsafe impl Send for OwnedBytes {}
 
 impl OwnedBytes {
@@ -110,8 +110,8 @@ impl<T: Element> OwnArray<T> {
 /// the main thread reads the Array, while scripts wait. Other threads may hold and drop it.
 pub struct GivenArray(AnyArray);
 
-// SAFETY: `get` asserts that only the main thread reaches the elements. References are counted atomically, so any
-// thread may drop it.
+// SAFETY: `get` asserts that only the main thread reaches the elements. References are counted atomically, so
+// any thread may drop the Array.
 unsafe impl Send for GivenArray {}
 
 impl GivenArray {

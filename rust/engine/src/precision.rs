@@ -20,7 +20,8 @@ struct Room(MaybeUninit<[u8; 64]>);
 /// A byte that does not occur in a zero vector.
 const MARK: u8 = 0xA5;
 
-/// Whether this library has the engine's precision. If not, prints an error.
+/// Returns true if this library has the engine's precision, or the engine's precision is unknown. Otherwise
+/// prints an error.
 ///
 /// # Safety
 /// - `engine` is the pointer that the engine passed to the entry point.
@@ -35,7 +36,8 @@ pub unsafe fn fits_precision(engine: sys::GDExtensionInterfaceGetProcAddress) ->
     false
 }
 
-/// The engine's precision, from the size of a Vector2. `None` if a function is missing, which godot-rust reports.
+/// The engine's precision, from the size of a Vector2. `None` if the size is unexpected, or a function is
+/// missing, which godot-rust reports.
 ///
 /// # Safety
 /// - `engine` is the pointer that the engine passed to the entry point.

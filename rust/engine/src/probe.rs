@@ -1,6 +1,4 @@
 //! Finds the engine's memory layout at start-up, and verifies it on other values of every type.
-//!
-//! If a fact does not hold, one warning is printed, and direct access stays off until the process ends.
 
 use std::sync::OnceLock;
 
@@ -113,7 +111,7 @@ struct Offset<'l> {
     wrong: isize,
 }
 
-/// Finds and verifies the facts, if direct access is allowed.
+/// Verifies the facts of `behaviour.rs`. If direct access is allowed, also finds and verifies the layout.
 pub(crate) fn measure(access: &Access) {
     LAYOUT.get_or_init(|| {
         let is_direct = !access.is_portable && cfg!(target_pointer_width = "64");
@@ -157,7 +155,6 @@ fn first_address(container: &Variant, offset: usize) -> usize {
     unsafe { word(block(container), offset) }
 }
 
-/// An Array of `len` ints.
 fn ints(len: i64) -> Variant {
     let array = Building::default_value(VariantType::Array);
     for index in 0..len {
@@ -173,8 +170,8 @@ fn name(text: &str) -> (Variant, (*const u32, usize)) {
     (name.to_variant(), documented_units(&shared))
 }
 
-/// A Dictionary whose keys are the ints below `len`, and the keys in order. If possible, one key is erased
-/// and added again.
+/// A Dictionary whose keys are the ints below `len`, and the keys in order. If there are more than two keys,
+/// one of them is erased and added again.
 fn dictionary(len: i64) -> (Variant, Vec<Variant>) {
     let dictionary = Building::default_value(VariantType::Dictionary);
     let mut keys: Vec<i64> = (0..len).collect();
@@ -190,7 +187,6 @@ fn dictionary(len: i64) -> (Variant, Vec<Variant>) {
     (dictionary, keys.iter().map(ToGodot::to_variant).collect())
 }
 
-/// A Dictionary whose entries were assigned from another Dictionary.
 fn copied(dictionary: &Variant) -> Variant {
     let copy = Building::default_value(VariantType::Dictionary);
     // SAFETY: both are Dictionaries, and nothing else uses the new one, which is untyped.
@@ -210,7 +206,6 @@ fn packed(ty: VariantType, len: i64) -> (Variant, *const u8) {
     (array, first)
 }
 
-/// An empty Dictionary of these types.
 fn typed_dictionary(key: VariantType, value: VariantType) -> Variant {
     let mut building = Building::new();
     building.open_dictionary(&ContainerType::Builtin(key), &ContainerType::Builtin(value));
@@ -260,7 +255,6 @@ impl Layout {
             // SAFETY: `offset_where` stays within the block.
             |index, block, offset| unsafe { word(block, offset) } == bytes[index].1 as usize,
         )?;
-        // The three words before the elements are the buffer's header.
         let count = (1..=3)
             .map(|words| words * size_of::<usize>())
             .find(|&back| {

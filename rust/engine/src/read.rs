@@ -23,8 +23,8 @@ use crate::types::{PRECISION, is_inline, run_bytes};
 
 /// Reads Variants. Each method checks that the Variant has the type that the method reads.
 ///
-/// While a Variant is borrowed here, no script runs on this thread, and no other thread changes shared containers,
-/// which the engine forbids anyway. Borrowed memory therefore does not move.
+/// While a Variant is borrowed here, no script may run on this thread, and no other thread may change shared
+/// containers. Borrowed memory then does not move.
 #[derive(Clone, Copy)]
 pub struct Reader {
     interface: &'static Interface,
@@ -202,7 +202,6 @@ impl Reader {
         assert!(self.ty(variant) == Some(ty), "a Variant is read as a type that it does not have");
     }
 
-    /// A pointer to the payload, after a check of the type.
     #[inline(always)]
     fn payload(self, variant: &Variant, ty: VariantType) -> TypePtr {
         self.check(variant, ty);

@@ -2,7 +2,6 @@
 
 use godot::sys;
 
-/// The reason for refusing a call, from which the engine makes a message.
 pub(crate) type Refused = sys::GDExtensionCallError;
 
 /// A refusal: the error, the index of the argument, and the expected type or number.

@@ -17,7 +17,6 @@ use crate::read::{ContainerType, Reader};
 /// Makes a lifetime invariant: neither a longer nor a shorter lifetime can replace it.
 pub(crate) type Tie<'s> = PhantomData<fn(&'s ()) -> &'s ()>;
 
-/// An Array of `len` copies of an element.
 fn array<T: Element>(len: usize, element: &T) -> Result<OwnArray<T>>
 where
     for<'a> &'a T: AsArg<T>,
@@ -47,8 +46,6 @@ pub struct Slots<'s> {
 unsafe impl Send for Slots<'_> {}
 
 impl<'s> Slots<'s> {
-    /// Elements of an Array.
-    ///
     /// # Safety
     /// - Until `'s` has ended, `array` holds an Array with at least `range.end` elements. No script reaches the Array,
     ///   and its buffer is neither shared nor resized.
@@ -99,7 +96,6 @@ impl<'s> Slots<'s> {
         (array, result)
     }
 
-    /// The Array, and the range of these elements.
     pub(crate) fn into_parts(self) -> (Variant, Range<usize>) {
         (self.array, self.range)
     }
@@ -191,14 +187,11 @@ pub struct DeferredValue<'s> {
     dictionary: Variant,
     /// The slot of the value in the Dictionary's entry.
     place: *mut Variant,
-    /// The declared type of the Dictionary's values.
     declared: ContainerType,
     tie: Tie<'s>,
 }
 
 impl DeferredValue<'_> {
-    /// A deferred value in the slot `place`.
-    ///
     /// # Safety
     /// - `place` is the slot of an entry's value in `dictionary`. Before `'s` has ended, no script reaches
     ///   the Dictionary, and nothing erases the entry.
@@ -243,7 +236,7 @@ impl<'s> StagedValues<'s> {
             }
             // SAFETY: nothing else uses the Dictionary, which is alive and still has the entry
             // (`DeferredValue::new` demands it). Entries added since then have not moved the entry's value:
-            // values are left to other threads only if `can_share_out` has verified that values stay in
+            // values are handed to other threads only if `can_share_out` has verified that values stay in
             // place.
             unsafe { std::ptr::swap(value, place) };
             drop(dictionary);

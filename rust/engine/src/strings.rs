@@ -1,4 +1,4 @@
-//! Creates Strings.
+//! Creates Strings, and reads their text.
 
 use std::mem::MaybeUninit;
 
@@ -62,7 +62,6 @@ pub(crate) fn string_in_place(text: &str) -> GString {
     string_of(characters(text), fill).unwrap_or_else(|| documented_string(text))
 }
 
-/// A String of these ASCII bytes; `None` if out of memory.
 #[inline(always)]
 fn string_of_ascii(bytes: &[u8]) -> Option<GString> {
     string_of(bytes.len(), |target| {
@@ -70,7 +69,6 @@ fn string_of_ascii(bytes: &[u8]) -> Option<GString> {
     })
 }
 
-/// A String of these code units; `None` if out of memory.
 #[inline(always)]
 fn string_of_units_in_place(units: &[u32]) -> Option<GString> {
     string_of(units.len(), |target| target.copy_from_slice(units))

@@ -25,8 +25,6 @@ struct Exception {
     cleanup: Option<unsafe extern "C" fn(c_int, *mut Exception)>,
 }
 
-/// Throws an exception.
-///
 /// # Safety
 /// Only Rust's runtime calls this function, with an exception that the runtime created.
 #[unsafe(no_mangle)]
@@ -35,8 +33,6 @@ unsafe extern "C-unwind" fn _Unwind_RaiseException(exception: *mut Exception) ->
     unsafe { throw(0, exception) }
 }
 
-/// Frees an exception.
-///
 /// # Safety
 /// Only Rust's runtime calls this function, with an exception that the runtime caught.
 #[unsafe(no_mangle)]

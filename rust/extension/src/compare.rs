@@ -18,7 +18,6 @@ use crate::variant::keys::KeyCache;
 use crate::variant::source::{Live, Objects};
 use crate::view::{decode_part, no_input};
 
-/// Encodes a value strictly, so that it decodes to the same value.
 fn encoded(value: &Variant) -> Result<PackedByteArray> {
     value::encode(value, Objects::Refused, true)
 }
@@ -129,7 +128,7 @@ fn described(
     // Objects are compared, but not created.
     let without_objects = Limits { allow_objects: false, ..limits.clone() };
     let memory = MemoryBudget::default();
-    // The bytes, keys and spent limits of each side. All parts of a side share the limits.
+    // The bytes of each side, the cache of its keys, and the usage of the limits that its parts share.
     let mut sides = [old, new].map(|bytes| (engine::bytes(bytes), KeyCache::default(), Spent::default()));
     let mut live = |view: &View<'_>| {
         let view = view.with_limits(&without_objects);

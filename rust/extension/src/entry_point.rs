@@ -48,8 +48,7 @@ unsafe extern "C" fn gdext_rust_init(
     }
 }
 
-/// Starts the library. The engine calls this function after it has registered its own classes and the
-/// library's.
+/// The engine calls this function after it has registered its own classes and the library's.
 fn start() {
     panics::open();
     settings::register();
@@ -61,7 +60,7 @@ fn start() {
     api::registration::register();
 }
 
-/// Stops the jobs and threads. The engine calls this function before it unloads the library, and at exit.
+/// The engine calls this function before it unloads the library, and at exit.
 fn stop() {
     api::job_class::stop();
     threads::pool::stop();

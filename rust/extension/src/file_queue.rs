@@ -14,8 +14,8 @@ use crate::threads::lock;
 static TURNS: LazyLock<Mutex<HashMap<PathBuf, VecDeque<u64>>>> = LazyLock::new(Mutex::default);
 static TURN_ENDED: Condvar = Condvar::new();
 
-/// Whether names that differ only in case usually mean one file. If they mean two, calls only wait for each
-/// other needlessly.
+/// Whether names that differ only in case usually mean one file. If they mean two files, the files share a
+/// queue, which only costs time.
 const IGNORES_CASE: bool = cfg!(any(windows, target_os = "macos"));
 
 /// A turn in the queue of a file, until dropped. A job queues when it starts, so later calls see its result.

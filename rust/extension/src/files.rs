@@ -191,8 +191,7 @@ fn contents(file: &mut File, limits: &Limits) -> Option<ReadFile> {
 }
 
 /// Opens a file for reading in parts, after all earlier saves. Returns `None` if only the engine can read the
-/// file or knows the reason for the failure. Files in `res://` may be in a pack, which only the engine can
-/// read.
+/// file, as in a pack of `res://`, or knows the reason for the failure.
 pub fn open(path: &GString) -> Option<Journal> {
     if text_of(path).starts_with("res://") {
         return None;

@@ -59,7 +59,7 @@ pub enum Outcome {
     Failed(Error),
     /// Cancelled.
     Cancelled,
-    /// Lost when the library was reloaded.
+    /// There is no job: the library was reloaded, or a script made the object with `new()`.
     Lost,
 }
 
@@ -113,14 +113,13 @@ impl Job {
         Self::new(Stage::Done(Some(outcome)), RunsOn::Anywhere, BUDGET, true)
     }
 
-    /// A job lost when the library was reloaded.
+    /// The job of an object that the editor recreated, or that a script made with `new()`.
     pub fn lost() -> Arc<Self> {
         Self::new(Stage::Gone, RunsOn::Anywhere, BUDGET, false)
     }
 
     /// Encodes values in slices on the main thread, from a copy of the Array and of the packed arrays in it.
-    /// If another thread calls this function, it does all the work immediately, because no frame waits for
-    /// that thread.
+    /// On another thread, this function does all the work before it returns, which delays no frame.
     pub fn encode(values: &AnyArray, full_objects: bool, budget: Duration) -> Arc<Self> {
         if !is_main_thread() {
             let batch = batch::encode(values, full_objects, Reasons::All);

@@ -44,7 +44,7 @@ struct Insertion {
 }
 
 /// Encodes the tails of a value, and returns the bytes of the whole value, or `None` for any error. `lead` is
-/// the start of the value, which the calling thread has already encoded.
+/// the value without these tails, which the calling thread has already encoded.
 ///
 /// All threads encode parts into reused memory and join them: `cargo xtask bench entities` takes 5.4 ms on
 /// two threads. With growing buffers that the calling thread joins, it takes 10 ms. One thread alone takes
@@ -95,7 +95,6 @@ pub fn encode<'a>(
     join(&pool, &chunks.filter(|_| !failed.into_inner())?)
 }
 
-/// Joins all chunks.
 fn join(pool: &Pool, chunks: &[Chunk]) -> Option<PackedByteArray> {
     let total = chunks.iter().map(|chunk| chunk.bytes.len()).sum::<usize>();
     if total > MAX_BYTES {

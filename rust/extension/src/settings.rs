@@ -55,7 +55,7 @@ pub fn globalize_path(path: &GString) -> String {
     project("globalize_path", &[path.to_variant()]).stringify().to_string()
 }
 
-/// The number of threads for a batch; 0 means one per core.
+/// The configured number of threads for a batch; 0 means the default.
 pub fn threads() -> i64 {
     from_environment("FAST_VARIANT_CODEC_THREADS")
         .and_then(|text| text.parse().ok())

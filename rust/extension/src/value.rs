@@ -134,7 +134,6 @@ pub fn append_registered(
 
 /// An encoded value before it is copied to its destination.
 enum Encoded<'a> {
-    /// In this thread's buffer.
     InBuffer(&'a [u8]),
     Packed(PackedByteArray),
 }

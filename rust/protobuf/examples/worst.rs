@@ -1,5 +1,5 @@
-//! Measures the time to decode messages crafted to be slow, in nanoseconds per byte, at two sizes. If the
-//! larger size takes more time per byte, the time grows faster than the input.
+//! Measures the time to decode messages that are crafted to be slow. Prints nanoseconds per byte at two
+//! sizes. If the larger size takes more time per byte, the time grows faster than the input.
 //!
 //! `cargo run --release -p variant_protobuf --example worst`
 
@@ -120,7 +120,6 @@ fn messages(size: usize) -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// A length-prefixed record.
 fn record(tag: u8, bytes: &[u8]) -> Vec<u8> {
     [&[tag], &*varint(bytes.len()), bytes].concat()
 }

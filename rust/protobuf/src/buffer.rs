@@ -36,7 +36,6 @@ impl Buffer {
         self.bytes
     }
 
-    /// Reserves space for `bytes` more bytes.
     #[inline(always)]
     fn reserve(&mut self, bytes: usize) -> Result<()> {
         if bytes > self.bytes.len() - self.used { self.grow(bytes) } else { Ok(()) }
@@ -84,7 +83,6 @@ impl Buffer {
         Ok(())
     }
 
-    /// Appends a tag and a varint.
     #[inline(always)]
     pub fn put_tagged(&mut self, tag: u64, tag_len: u8, value: u64) -> Result<()> {
         self.put::<{ 8 + LONGEST_VARINT }>(|room| {

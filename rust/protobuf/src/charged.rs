@@ -13,7 +13,7 @@ const FIRST: usize = 64;
 #[derive(Debug)]
 pub struct Charged<T> {
     items: Vec<T>,
-    /// The number of items that are charged or free.
+    /// The number of items that need no further charge.
     charged: usize,
 }
 
@@ -24,13 +24,12 @@ impl<T> Default for Charged<T> {
 }
 
 impl<T> Charged<T> {
-    /// Clears the items for another message, whose items are charged anew.
+    /// Clears the items for another message. Its items are charged anew.
     pub fn restart(&mut self) {
         self.items.clear();
         self.charged = FIRST;
     }
 
-    /// Reserves capacity for more items.
     #[inline(always)]
     pub fn reserve(&mut self, more: usize, budget: &mut Budget<'_>) -> Result<()> {
         if self.items.len().saturating_add(more) > self.charged { self.grow(more, budget) } else { Ok(()) }

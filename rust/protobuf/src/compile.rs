@@ -20,7 +20,7 @@ use crate::features::FileSet;
 use crate::schema::Schema;
 use crate::tokens::{Tokens, error_at, is_word};
 
-/// The maximum size of a file in bytes, because compiling takes up to 300 times as much memory.
+/// The maximum size of a file in bytes, because the compiler takes up to 300 times as much memory.
 const MAX_BYTES: usize = 1 << 20;
 /// The maximum number of statements, because the compiler compares all invalid statements with each other.
 const MAX_STATEMENTS: usize = 10_000;
@@ -94,7 +94,6 @@ fn check_size(file: &str, bytes: usize) -> Result<()> {
     Ok(())
 }
 
-/// The texts of files by name.
 #[derive(Clone)]
 struct Texts(Arc<HashMap<String, Text>>);
 
@@ -281,7 +280,6 @@ fn cut(mut reason: String) -> String {
     reason
 }
 
-/// Converts a compiler error, with its line and column.
 fn located(root: &str, error: &protox::Error) -> Error {
     let label = error.labels().and_then(|mut labels| labels.next());
     let span = label.zip(error.source_code()).and_then(|(label, code)| {

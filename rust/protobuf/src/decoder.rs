@@ -164,7 +164,6 @@ struct Found {
     class: Class,
 }
 
-/// An entry of a map.
 #[derive(Clone, Debug)]
 struct Entry {
     /// The first sort key: a number, or the start of a text.
@@ -235,7 +234,6 @@ impl<'a> MessageDecoder<'a> {
         if is_odd && self.strict { Err(odd(oddity, at)) } else { Ok(()) }
     }
 
-    /// Checks the nesting level of a value.
     #[inline(always)]
     fn check_depth(&self, depth: u32, at: usize) -> Result<()> {
         let limit = self.budget.limits.max_depth.min(MAX_DEPTH);
@@ -399,7 +397,6 @@ impl<'a> MessageDecoder<'a> {
         count
     }
 
-    /// Writes the key of an entry: the name of a field.
     #[inline(always)]
     fn decode_key<S: Sink>(
         &mut self,
@@ -420,7 +417,6 @@ impl<'a> MessageDecoder<'a> {
         sink.begin_value(dictionary)
     }
 
-    /// Writes the value of a field from its records.
     #[inline(always)]
     fn decode_field<S: Sink>(
         &mut self,
@@ -475,7 +471,6 @@ impl<'a> MessageDecoder<'a> {
         }
     }
 
-    /// Decodes the number of a single record.
     #[inline(always)]
     fn number(&self, kind: Kind, found: Found, at: usize) -> Result<Number> {
         let raw = found.value;
@@ -541,7 +536,6 @@ impl<'a> MessageDecoder<'a> {
         }
     }
 
-    /// Writes a text from the input.
     #[inline(always)]
     fn decode_text<S: Sink>(&mut self, sink: &mut S, bytes: &'a [u8], at: usize) -> Result<()> {
         self.budget.value(VariantType::String).at(at)?;
@@ -559,14 +553,12 @@ impl<'a> MessageDecoder<'a> {
         bytes.first() != BOM.as_bytes().first() && self.budget.allows_text(bytes.len())
     }
 
-    /// Charges a packed array: one value and its elements.
     #[inline(always)]
     fn charge_packed(&mut self, ty: VariantType, elements: usize, bytes: usize) -> Result<()> {
         self.budget.value(ty)?;
         self.budget.packed(elements, bytes)
     }
 
-    /// Writes the default of an absent field.
     #[inline(never)]
     fn decode_default<S: Sink>(
         &mut self,

@@ -92,7 +92,6 @@ impl<D, F> Item<'_, D, F> {
     }
 }
 
-/// An error at a path in a file.
 fn error(file: &FileDescriptorProto, path: &[i32], reason: String) -> Error {
     let locations = file.source_code_info.iter().flat_map(|info| &info.location);
     let found = locations.filter(|location| location.path == path).find_map(|location| {
@@ -176,7 +175,7 @@ impl<'a> Names<'a> {
         Ok(())
     }
 
-    /// Registers a name, and returns it with its scope.
+    /// Registers a name, and returns the full name.
     fn add(
         &mut self,
         file: &FileDescriptorProto,
@@ -381,7 +380,6 @@ impl<'a> Names<'a> {
         Ok((kind, kind.keyword().to_owned()))
     }
 
-    /// The name of a type as in the schema.
     fn type_name(&self, kind: Kind) -> String {
         match kind {
             Kind::Enum(index) => self.enums[index as usize].name.clone(),
@@ -525,7 +523,6 @@ impl Oneofs {
         Ok(oneofs)
     }
 
-    /// The oneof of a field.
     fn of_field(&self, field: &FieldDescriptorProto) -> Option<u16> {
         self.indexes.get(usize::try_from(field.oneof_index?).ok()?).copied().flatten()
     }

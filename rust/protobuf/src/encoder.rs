@@ -76,7 +76,6 @@ pub struct MessageEncoder<'s> {
     root: &'s MessageTable,
     wire: Wire,
     out: Buffer,
-    /// The role of the next event.
     next: NextValue<'s>,
     level: Level<'s>,
     /// Fields and entries written so far, of all levels.
@@ -203,7 +202,6 @@ impl<'s> MessageEncoder<'s> {
         &self.tables.enums[index as usize]
     }
 
-    /// The expected value, for error messages.
     fn expected(&self) -> String {
         let one = |field: &Field| match field.kind {
             Kind::Bool => "bool".to_owned(),
@@ -242,7 +240,6 @@ impl<'s> MessageEncoder<'s> {
         Error::OutOfRange { value, expected: self.expected() }.into()
     }
 
-    /// Opens a message or a map.
     #[inline(always)]
     fn open(
         &mut self,

@@ -170,7 +170,7 @@ pub enum Oddity {
     /// Fields not sorted by number.
     #[error("fields out of order")]
     Order,
-    /// A singular field twice, or a packed one in several records.
+    /// A singular field twice, or a packed list in several records.
     #[error("field occurs more than once")]
     Repeated,
     /// A field that the schema does not know.

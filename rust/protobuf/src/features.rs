@@ -3,7 +3,6 @@
 
 use prost::Message;
 
-/// A descriptor set.
 #[derive(Clone, PartialEq, Message)]
 pub struct FileSet {
     #[prost(message, repeated, tag = "1")]
@@ -117,7 +116,6 @@ impl Features {
         self.field_presence == IMPLICIT
     }
 
-    /// Whether fields are required.
     pub fn is_required(self) -> bool {
         self.field_presence == LEGACY_REQUIRED
     }
@@ -127,7 +125,6 @@ impl Features {
         self.enum_type == CLOSED
     }
 
-    /// Whether lists of numbers are packed.
     pub fn is_packed(self) -> bool {
         self.repeated_field_encoding == PACKED
     }
@@ -139,7 +136,7 @@ impl Features {
 }
 
 impl File {
-    /// The features that fields and enums inherit; `None` if the syntax is unknown.
+    /// The features that fields and enums inherit; `None` if the syntax or edition is unknown.
     pub fn features(&self, syntax: &str) -> Option<Features> {
         let own = self.options.as_ref().and_then(|options| options.features);
         Some(Features::of(syntax, self.edition)?.with(own))
@@ -147,14 +144,12 @@ impl File {
 }
 
 impl Field {
-    /// The inherited features, overridden by the field's own.
     pub fn features(&self, inherited: Features) -> Features {
         inherited.with(self.options.as_ref().and_then(|options| options.features))
     }
 }
 
 impl EnumType {
-    /// The inherited features, overridden by the enum's own.
     pub fn features(&self, inherited: Features) -> Features {
         inherited.with(self.options.as_ref().and_then(|options| options.features))
     }

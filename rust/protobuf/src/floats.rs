@@ -1,8 +1,8 @@
-//! Conversion between 32-bit and 64-bit floats that keeps every bit of a NaN, as in protobuf implementations.
+//! Conversions between 32-bit and 64-bit floats that keep the bits of a NaN as far as they fit, as in
+//! protobuf implementations.
 //!
 //! The codec has another rule: it makes NaNs quiet, as the engine does.
 
-/// Widens a float, keeping every bit of a NaN.
 #[inline(always)]
 pub(crate) fn widen_keeping_nan(bits: u32) -> f64 {
     let value = f32::from_bits(bits);
@@ -14,7 +14,7 @@ pub(crate) fn widen_keeping_nan(bits: u32) -> f64 {
     }
 }
 
-/// Narrows a float to the bits of the nearest one; a NaN keeps the bits that fit.
+/// Narrows a float to the nearest `f32`, as bits. A NaN keeps the payload bits that fit.
 #[inline(always)]
 pub(crate) fn narrow_keeping_nan(value: f64) -> u32 {
     if value.is_nan() {

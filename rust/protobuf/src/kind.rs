@@ -73,7 +73,6 @@ impl Kind {
         }
     }
 
-    /// Whether lists of this kind can be packed.
     pub const fn can_be_packed(self) -> bool {
         !matches!(self, Self::String | Self::Bytes | Self::Message(_))
     }

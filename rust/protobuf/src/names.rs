@@ -6,7 +6,6 @@ pub fn same_units(a: &[u32], b: &[u32]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(0, |differing, (a, b)| differing | (a ^ b)) == 0
 }
 
-/// Whether two names in UTF-8 are equal.
 #[inline(always)]
 pub fn same_bytes(a: &[u8], b: &[u8]) -> bool {
     if a.len() != b.len() {

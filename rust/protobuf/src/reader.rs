@@ -10,17 +10,16 @@ use crate::kind::Class;
 use crate::varint::{LONGEST_TAG, LONGEST_VARINT, short_varint};
 use crate::wire::Wire;
 
-/// Reads the input up to an end. Offsets count from the start of the whole input.
+/// Reads a range of the input, such as one message. Offsets count from the start of the whole input.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reader<'a> {
-    /// The input up to the end.
+    /// The input from its start to the end of the range.
     bytes: &'a [u8],
     pub at: usize,
     wire: Wire,
     strict: bool,
 }
 
-/// A record: its tag and its value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Record {
     pub number: u32,

@@ -58,12 +58,12 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    /// The initial followers: the rank of the next field, for the start of each message and for each field.
+    /// The initial predictions of the next field, as ranks. Each message has one entry for its start and one for
+    /// each field. The encoder replaces an entry if another field follows.
     pub fn followers(&self) -> Vec<u16> {
         self.messages.iter().flat_map(|message| 0..=message.fields.len() as u16).collect()
     }
 
-    /// Adds a message.
     pub fn push(&mut self, message: MessageTable) {
         let first_follower =
             self.messages.last().map_or(0, |last| last.first_follower + last.fields.len() + 1);
@@ -194,7 +194,6 @@ pub struct Field {
 }
 
 impl Field {
-    /// A field, with the data derived from these arguments.
     pub(crate) fn new(name: &str, number: u32, kind: Kind, label: Label) -> Self {
         let repeated = matches!(label, Label::Repeated | Label::Packed) && kind.can_be_packed();
         let classes = kind.classes() | if repeated { Class::Bytes.bit() } else { 0 };
@@ -223,7 +222,7 @@ impl Field {
         self.classes[wire as usize] & class.bit() != 0
     }
 
-    /// The name; in lower case for a group.
+    /// The name. For a field declared with `group`, the name of the group in lower case.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -352,7 +351,7 @@ impl MessageTable {
         }
     }
 
-    /// The key and the value of a map entry.
+    /// The key and value fields. The message must be a map entry.
     pub fn entry(&self) -> (&Field, &Field) {
         (&self.fields[0], &self.fields[1])
     }
@@ -368,13 +367,13 @@ pub(crate) struct EnumTable {
     pub name: Box<str>,
     /// Whether the enum accepts only listed numbers, as in proto2.
     pub is_closed: bool,
-    /// The first name of each number, by number.
+    /// The first name of each number, sorted by number.
     names: Vec<(i32, Box<str>)>,
     numbers: HashMap<Box<str>, i32>,
 }
 
 impl EnumTable {
-    /// A table of these names and numbers, given in the order of the schema.
+    /// `values` must be in the order of the schema, because the first name of a number counts.
     pub fn new(name: &str, is_closed: bool, values: Vec<(Box<str>, i32)>) -> Self {
         let mut names: Vec<_> = values.iter().map(|(name, number)| (*number, name.clone())).collect();
         names.sort_by_key(|(number, _)| *number);
@@ -382,18 +381,15 @@ impl EnumTable {
         Self { name: name.into(), is_closed, names, numbers: values.into_iter().collect() }
     }
 
-    /// The name of this number.
     pub fn name_of(&self, number: i32) -> Option<&str> {
         let index = self.names.binary_search_by_key(&number, |(number, _)| *number).ok()?;
         Some(&self.names[index].1)
     }
 
-    /// The number of this name.
     pub fn number_of(&self, name: &str) -> Option<i32> {
         self.numbers.get(name).copied()
     }
 
-    /// Whether the enum accepts this number.
     pub fn takes(&self, number: i32) -> bool {
         !self.is_closed || self.name_of(number).is_some()
     }

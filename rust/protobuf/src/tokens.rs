@@ -71,7 +71,6 @@ pub fn is_word(token: &str) -> bool {
     token.starts_with(|first: char| is_letter(first) && !first.is_ascii_digit())
 }
 
-/// An error at an offset in a text.
 pub fn error_at(file: &str, text: &str, offset: usize, reason: String) -> Error {
     let line = text[..offset].matches('\n').count() + 1;
     let column = text[..offset].chars().rev().take_while(|character| *character != '\n').count() + 1;

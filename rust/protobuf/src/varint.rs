@@ -1,11 +1,10 @@
 //! Varints and zigzag.
 
-/// The maximum length of a varint.
+/// The maximum length of a varint, in bytes.
 pub(crate) const LONGEST_VARINT: usize = 10;
-/// The maximum length of a tag or a length prefix.
+/// The maximum length of a tag or a length prefix, in bytes.
 pub(crate) const LONGEST_TAG: usize = 5;
 
-/// The length of a varint.
 #[inline(always)]
 pub(crate) const fn varint_len(value: u64) -> usize {
     // This divides the number of bits by 7 and rounds up; 9/64 is a little less than 1/7.

@@ -63,7 +63,7 @@ impl Wire {
         }
     }
 
-    /// The wire type of a class that the wire format has.
+    /// The wire type of `class`, which must exist in this wire format.
     #[inline(always)]
     pub(crate) const fn wire_type(self, class: Class) -> u8 {
         match (self, class) {
@@ -78,7 +78,6 @@ impl Wire {
         }
     }
 
-    /// The tag of a record.
     #[inline(always)]
     pub(crate) fn tag(self, tag: Tag, class: Class) -> u64 {
         tag.bytes | u64::from(self.wire_type(class))
@@ -90,7 +89,6 @@ impl Wire {
         self == Self::Compact && kind.is_signed_varint()
     }
 
-    /// Whether elements of packed lists of this kind are zigzag-encoded.
     #[inline(always)]
     pub(crate) fn packs_in_zigzag(self, kind: Kind) -> bool {
         match kind {

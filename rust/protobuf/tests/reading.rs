@@ -37,7 +37,6 @@ fn typed(ty: VariantType, values: Vec<Value>) -> Value {
     Value::Array(Array { element: OwnedElementType::Builtin(ty), values })
 }
 
-/// Options that decode only fields that are present.
 fn sparse() -> DecodeOptions {
     DecodeOptions { defaults: Defaults::Omit, ..DecodeOptions::default() }
 }

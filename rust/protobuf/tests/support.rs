@@ -3,7 +3,6 @@
 use variant_codec::{Strictness, Value};
 use variant_protobuf::{DecodeOptions, EncodeOptions, Schema, Wire};
 
-/// A schema of one file.
 pub fn schema(text: &str) -> Schema {
     let text = text.to_owned();
     let resolve = move |name: &str| (name == "test.proto").then(|| text.clone());

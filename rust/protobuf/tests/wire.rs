@@ -50,7 +50,7 @@ fn examples_of_the_page_are_written_and_read() {
         for (wire, hex) in [(Wire::Protobuf, protobuf), (Wire::Compact, compact)] {
             assert_eq!(hex::encode(encoded(&schema, message, wire, &value)), hex, "{message} {wire:?}");
             let read = decoded(&schema, message, wire, &hex::decode(hex).unwrap());
-            // The page's messages also have lists, which decode as empty.
+            // Absent lists decode as empty.
             let Value::Dictionary(mut read) = read else { panic!("{read:?}") };
             read.entries.retain(|(_, value)| *value != int32s(&[]));
             assert_eq!(Value::Dictionary(read), value, "{message} {wire:?}");

@@ -282,7 +282,6 @@ func _inspect_empty() -> void:
 	dialog.hide()
 
 
-## Opens saves in user://, and a file of another format.
 func _inspect_saves() -> void:
 	var tab: Control = _panel.inspect
 	DirAccess.make_dir_recursive_absolute("user://saves")
@@ -304,7 +303,6 @@ func _inspect_saves() -> void:
 		DirAccess.remove_absolute("user://saves/" + name)
 
 
-## Finds values in a file, and changes one.
 func _inspect_edit() -> void:
 	var tab: Control = _panel.inspect
 	var path := "user://edited.save"
@@ -462,7 +460,6 @@ func _inspect_large() -> void:
 	_check("deep values are found", tab.contents.nodes.size() == 1001 and tab.tree.selected_node() == 1000)
 
 
-## Compares two saves of one game, then two files of records.
 func _inspect_comparison() -> void:
 	var tab: Control = _panel.inspect
 	var before := {"name": "Ren", "hp": 87.5, "items": ["sword", "rope", "map"], "position": Vector2(3, 4), "old": 1}
@@ -733,7 +730,6 @@ func _disable() -> void:
 	_check("and brings it back", _find_panel() != null)
 
 
-## Writes a file and opens it in the panel.
 func _open(file_name: String, bytes: PackedByteArray) -> void:
 	var path := "res://" + file_name
 	var file := FileAccess.open(path, FileAccess.WRITE)
@@ -831,7 +827,6 @@ func _until(holds: Callable) -> void:
 	_check("it is done in time", holds.call())
 
 
-## A picture of the window, or of a part of it.
 func _picture(picture_name: String, part: Control = EditorInterface.get_base_control()) -> void:
 	if _pictures:
 		await _frames(5)

@@ -33,7 +33,6 @@ enum What {
     Pages,
 }
 
-/// Rewrites the chosen files, or all.
 pub fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     let has = |what| options.what.is_empty() || options.what.contains(&what);
     let file = |name: &str| workspace.root.join("tests/vectors").join(name);

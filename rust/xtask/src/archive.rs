@@ -10,7 +10,6 @@ use zip::{CompressionMethod, DateTime, ZipArchive, ZipWriter};
 
 /// A file to pack: its name in the archive, with forward slashes, and its bytes.
 pub struct Entry {
-    /// The name in the archive.
     pub name: String,
     pub bytes: Vec<u8>,
 }
@@ -37,17 +36,13 @@ pub fn unpack(zip: &Path, folder: &Path) -> Result<()> {
     ZipArchive::new(file)?.extract(folder).with_context(|| format!("cannot unpack {}", zip.display()))
 }
 
-/// The sizes of a file in an archive.
+/// The sizes of a file in an archive, in bytes.
 pub struct Size {
-    /// The name in the archive.
     pub name: String,
-    /// The size in bytes.
     pub bytes: u64,
-    /// The packed size in bytes.
     pub packed: u64,
 }
 
-/// The sizes of all files in an archive.
 pub fn sizes(zip: &Path) -> Result<Vec<Size>> {
     let file = File::open(zip).with_context(|| format!("cannot open {}", zip.display()))?;
     let mut archive = ZipArchive::new(file)?;
@@ -75,7 +70,6 @@ pub fn files_under(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Copies every file under one folder to another.
 pub fn copy(from: &Path, to: &Path) -> Result<()> {
     for file in files_under(from)? {
         let target = to.join(&file);

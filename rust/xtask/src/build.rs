@@ -12,15 +12,11 @@ use crate::workspace::{EXTENSION, Workspace};
 
 /// The target name for both Mac targets in one file.
 pub const MAC_UNIVERSAL: &str = "universal-apple-darwin";
-/// The web's target triple.
 pub const WEB: &str = "wasm32-unknown-emscripten";
-/// The feature for libraries without threads.
 const NO_THREADS: &str = "no-threads";
-/// The feature for tests that inject faults.
 const FAULTS: &str = "fault-injection";
 const MAC_TARGETS: [&str; 2] = ["aarch64-apple-darwin", "x86_64-apple-darwin"];
 
-/// The compilation profile.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Profile {
     /// The build that games ship.
@@ -43,10 +39,8 @@ impl Profile {
     }
 }
 
-/// Options for building the library.
 #[derive(Debug, Clone, Default)]
 pub struct Build {
-    /// The compilation profile.
     pub profile: Profile,
     /// A Rust target triple, or [`MAC_UNIVERSAL`]; `None` for this machine.
     pub target: Option<String>,
@@ -58,7 +52,6 @@ pub struct Build {
     pub faults: bool,
 }
 
-/// The options of the library for tests that inject faults.
 pub fn with_faults() -> Build {
     Build { profile: Profile::Debug, faults: true, ..Build::default() }
 }
@@ -68,7 +61,6 @@ pub fn with_faults() -> Build {
 struct Platform {
     /// The folder in `bin/`.
     folder: &'static str,
-    /// The library's file name.
     file: String,
 }
 
@@ -173,7 +165,6 @@ fn web_flags(build: &Build) -> String {
     flags.join(" ")
 }
 
-/// Builds both Mac targets, and joins them with the system's `lipo`.
 fn mac_universal(workspace: &Workspace, build: &Build, file: &str) -> Result<PathBuf> {
     let joined = workspace.target.join(MAC_UNIVERSAL).join(file);
     fs::create_dir_all(joined.parent().expect("it was just joined"))?;

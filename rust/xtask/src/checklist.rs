@@ -6,7 +6,6 @@ use anyhow::{Context, Result};
 
 use crate::judge::Tally;
 
-/// The results of all steps.
 #[derive(Default)]
 pub struct Checklist {
     lines: Vec<Line>,
@@ -59,7 +58,6 @@ impl Checklist {
         self.lines.iter().map(step).sum()
     }
 
-    /// Prints a line for each step, and the total.
     pub fn print(&self) {
         let width = self.lines.iter().map(|line| line.name.len()).max().unwrap_or(0);
         println!();

@@ -24,9 +24,7 @@ const LOADER: &str = "ld-linux-x86-64.so.2";
 
 /// The suite with the newest programs.
 pub const TESTING: &str = "testing";
-/// The newest stable suite.
 pub const STABLE: &str = "trixie";
-/// The previous stable suite.
 pub const OLD_STABLE: &str = "bookworm";
 /// The architecture of the programs, unless the package name has a suffix, as in `libc6:arm64`.
 const ARCHITECTURE: &str = "amd64";
@@ -196,7 +194,6 @@ Acquire::Retries "3";
         command
     }
 
-    /// Runs the download and updates the progress bar.
     fn download(&self, packages: &[&str], step: &Progress) -> Result<()> {
         let log = self.folder.join("download.log");
         let errors = fs::File::create(&log)?;
@@ -252,7 +249,6 @@ fn folder_size(folder: &Path) -> u64 {
         .sum()
 }
 
-/// The files of a folder that have this extension.
 pub fn files_with_extension(folder: &Path, extension: &str) -> Result<Vec<PathBuf>> {
     let mut files: Vec<PathBuf> = fs::read_dir(folder)
         .with_context(|| format!("cannot read {}", folder.display()))?
@@ -269,12 +265,10 @@ pub fn root(home: &Path) -> PathBuf {
     home.join(ROOT)
 }
 
-/// The library folder.
 pub fn libraries(home: &Path) -> PathBuf {
     root(home).join(LIBRARIES)
 }
 
-/// The dynamic loader.
 pub fn loader(home: &Path) -> PathBuf {
     libraries(home).join(LOADER)
 }

@@ -9,12 +9,9 @@ use anyhow::{Result, bail, ensure};
 
 use crate::run::Outcome;
 
-/// The numbers of passed and failed checks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// The number of checks that passed.
     pub passed: u64,
-    /// The number of checks that failed.
     pub failed: u64,
 }
 
@@ -134,7 +131,6 @@ pub struct Expectation {
 }
 
 impl Expectation {
-    /// Returns whether the call printed what it should.
     pub fn held(&self) -> bool {
         self.errors.len() == self.expected && self.others.is_empty()
     }

@@ -169,7 +169,6 @@ fn execute(command: Command) -> Result<bool> {
     Ok(true)
 }
 
-/// Finds or installs Godot, and builds the library.
 fn ready(workspace: &Workspace) -> Result<Godot> {
     let godot = godot::find_or_install(workspace)?;
     build::build(workspace, &Build::default())?;

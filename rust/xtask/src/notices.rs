@@ -73,7 +73,6 @@ fn component(package: &Package) -> Result<Component> {
     })
 }
 
-/// The licence files of a package, in the order of their names.
 fn license_texts(folder: &Path) -> Result<Vec<String>> {
     let starts = ["license", "licence", "copying", "notice", "unlicense", "copyright"];
     let mut files: Vec<_> = fs::read_dir(folder)

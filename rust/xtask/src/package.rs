@@ -15,7 +15,6 @@ use crate::progress::Progress;
 use crate::workspace::{EXTENSION, Workspace};
 
 const NOTICES: &str = "THIRD-PARTY-NOTICES.txt";
-/// The folder of the documents in the addon.
 pub const DOCUMENTS: &str = "docs/";
 /// The parts of `docs/` that the zip leaves out.
 const NOT_FOR_USERS: [&str; 5] =

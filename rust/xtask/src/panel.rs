@@ -16,7 +16,7 @@ use crate::run::{self, Echo, Outcome};
 use crate::trial::{self, Screen};
 use crate::workspace::{EXTENSION, Workspace};
 
-/// The files of the project, beside the addon.
+/// The files of the project, besides the addon.
 const FILES: [(&str, &str); 4] = [
     ("project.godot", include_str!("../panel/project.godot")),
     ("drive.gd", include_str!("../panel/drive.gd")),
@@ -26,8 +26,8 @@ const FILES: [(&str, &str); 4] = [
 
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// Drives the panel in an editor window on a virtual display. Saves a picture of each tab in the folder
-/// `pictures`, if there is one.
+/// Drives the panel in an editor window on a virtual display. If `pictures` is set, saves a picture of each
+/// tab in that folder.
 ///
 /// # Errors
 /// Fails if the panel's results differ from the engine's, or if the editor prints an error.

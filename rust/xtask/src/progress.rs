@@ -18,12 +18,10 @@ impl Progress {
         Self::start(ProgressBar::new_spinner(), "{spinner} {msg} [{elapsed}]", message.into())
     }
 
-    /// A step over a known number of items.
     pub fn count(message: impl Into<String>, total: u64) -> Self {
         Self::start(ProgressBar::new(total), "{bar:30} {pos}/{len} {msg} [{elapsed}]", message.into())
     }
 
-    /// A step over a known number of bytes.
     pub fn bytes(message: impl Into<String>, total: u64) -> Self {
         let message = format!("{} ({})", message.into(), HumanBytes(total));
         Self::start(ProgressBar::new(total), "{bar:30} {bytes}/{total_bytes} {msg} [{elapsed}]", message)
@@ -40,7 +38,6 @@ impl Progress {
         Self { bar, message, started: Instant::now() }
     }
 
-    /// Sets the position of the step.
     pub fn at(&self, position: u64) {
         self.bar.set_position(position);
     }

@@ -21,7 +21,6 @@ pub struct Project<'a> {
 }
 
 impl<'a> Project<'a> {
-    /// The project in `folder`.
     pub fn new(workspace: &Workspace, godot: &'a Godot, folder: &'a Path) -> Result<Self> {
         // Each project under `target/` has its own home, because several may run at once.
         let is_temporary = folder.starts_with(&workspace.target);
@@ -32,12 +31,11 @@ impl<'a> Project<'a> {
         Ok(Self { godot, folder, home })
     }
 
-    /// The engine's version.
     pub fn version(&self) -> &str {
         &self.godot.version
     }
 
-    /// Lists the extension for loading. Otherwise only an editor that has opened the project lists it.
+    /// Lists the extension for loading, as an editor does when it opens the project.
     pub fn register_extension(&self) -> Result<()> {
         let list = self.folder.join(".godot/extension_list.cfg");
         if list.is_file() {

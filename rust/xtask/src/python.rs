@@ -18,10 +18,8 @@ const PACKAGES: [&str; 2] = ["python3", "python3-pip"];
 const REQUIREMENTS: &str = "tests/protobuf/requirements.txt";
 const ADVICE: &str = "Install Python 3.10 to 3.15 with pip, and put it on PATH as `python3`.";
 
-/// An interpreter, and the folder of its packages.
 pub struct Python {
     pub program: PathBuf,
-    /// The folder of the pinned packages.
     pub packages: PathBuf,
 }
 
@@ -57,7 +55,8 @@ fn on_path() -> Option<(PathBuf, String)> {
     })
 }
 
-/// The interpreter's version, if it starts, has pip, and is supported by the packages.
+/// The version of the interpreter. Fails unless the interpreter starts, has pip, and is supported by the
+/// packages.
 fn version(program: &Path) -> Result<String> {
     let question = "import pip, sys; print('%d.%d' % sys.version_info[:2])";
     let version = run::read(Command::new(program).args(["-c", question]))?.trim().to_owned();

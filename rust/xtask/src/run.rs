@@ -22,11 +22,9 @@ pub enum Echo {
     All,
     /// Standard error goes straight to the terminal (where Cargo draws its own progress) and is not kept.
     DirectErrors,
-    /// Nothing is shown.
     Nothing,
 }
 
-/// The result of a program.
 #[derive(Debug)]
 pub struct Outcome {
     /// The exit status; `None` if the program was killed at its time limit or because it was silent after a
@@ -34,11 +32,8 @@ pub struct Outcome {
     pub status: Option<ExitStatus>,
     /// Both streams, in the order of arrival.
     pub log: String,
-    /// Standard output alone.
     pub stdout: String,
-    /// Standard error alone.
     pub stderr: String,
-    /// The duration of the run.
     pub elapsed: Duration,
 }
 

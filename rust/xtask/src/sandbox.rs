@@ -141,7 +141,6 @@ fn bubblewrap(machine: &Machine, tools: &Path) -> Result<PathBuf> {
     Ok(program)
 }
 
-/// Makes a symbolic link, unless it exists.
 fn link(to: &Path, from: &Path) -> Result<()> {
     #[cfg(unix)]
     match std::os::unix::fs::symlink(to, from) {

@@ -15,13 +15,10 @@ use crate::project::{self, Project};
 use crate::run::{self, Echo};
 use crate::workspace::Workspace;
 
-/// The environment variable for the number of worker threads of the extension.
 pub const THREADS_VARIABLE: &str = "FAST_VARIANT_CODEC_THREADS";
 
-/// The environment variable for the access path of the extension.
 pub const ACCESS_VARIABLE: &str = "FAST_VARIANT_CODEC_ACCESS";
 
-/// The environment variable for the size in bytes from which the extension uses worker threads.
 const THRESHOLD_VARIABLE: &str = "FAST_VARIANT_CODEC_PARALLEL_THRESHOLD_BYTES";
 
 /// The environment variable that falsifies one fact about engine memory, to check that the extension detects
@@ -49,7 +46,6 @@ pub struct Access {
 }
 
 impl Access {
-    /// Sets the engine's environment variables.
     pub fn apply(&self, command: &mut Command) {
         if let Some(threads) = self.threads {
             command.env(THREADS_VARIABLE, threads.to_string());
@@ -133,7 +129,6 @@ fn exported(workspace: &Workspace, godot: &Godot, options: &Conformance) -> Resu
     judge::suite(&run::watch(&mut command, Echo::All, LIMIT)?)
 }
 
-/// The error if the engine has no export template.
 pub const NO_TEMPLATE: &str = "this Godot has no export template beside it";
 
 /// Exports the copy of the project in `folder` as a game for `architecture` that runs all suites.
@@ -149,7 +144,6 @@ pub fn exported_game(
     export::game(&project, folder, template, architecture)
 }
 
-/// The script that runs all suites.
 pub const RUNNER: &str = "suites/run.gd";
 /// The script that makes every method panic.
 pub const PANICS: &str = "suites/panics.gd";
@@ -336,7 +330,6 @@ pub fn bundled<'a>(workspace: &Workspace, godot: &'a Godot, folder: &'a Path) ->
     Ok(project)
 }
 
-/// The lines between the markers.
 fn marked(text: &str) -> Option<&str> {
     let (_, rest) = text.split_once("@@ begin\n")?;
     let end = rest.find("@@ end")?;

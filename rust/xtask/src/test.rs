@@ -65,7 +65,6 @@ const STEPS: &[Step] = &[
     step("other platforms, types", |on| platforms::check(on.workspace)).unless(no_compilers),
 ];
 
-/// The state that the steps share.
 struct Stage<'a> {
     workspace: &'a Workspace,
     godot: &'a Godot,
@@ -125,14 +124,12 @@ fn run_all(workspace: &Workspace, from: Option<&str>, list: &mut Checklist) -> R
 }
 
 impl Stage<'_> {
-    /// The zip that users install.
     fn zip(&self) -> Result<&Path> {
         once(&self.zip, || package::write(self.workspace, None)).map(PathBuf::as_path)
     }
 }
 
 impl<'a> Stage<'a> {
-    /// A new project with the addon.
     fn trial(&self) -> Result<&Trial<'a>> {
         once(&self.trial, || Trial::install(self.workspace, self.godot, self.zip()?))
     }

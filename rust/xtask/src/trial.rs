@@ -145,7 +145,6 @@ impl<'a> Trial<'a> {
         Ok(Tally { passed: 3, failed: 0 })
     }
 
-    /// Opens the project in an editor window on a virtual display.
     pub fn window(&self) -> Result<Tally> {
         let screen = Screen::open()?;
         let project = self.project()?;
@@ -160,7 +159,6 @@ impl<'a> Trial<'a> {
         Ok(Tally { passed: 1, failed: 0 })
     }
 
-    /// Runs a user script that calls the addon.
     pub fn script(&self) -> Result<Tally> {
         let mut command = self.project()?.script("res://compare_and_quit.gd", &[]);
         judge::suite(&run::watch(&mut command, Echo::All, RUN_LIMIT)?)
@@ -245,7 +243,6 @@ impl<'a> Trial<'a> {
         help::judge(&listed.path().join("doc_classes"), &serde_json::from_str(&fs::read_to_string(pages)?)?)
     }
 
-    /// Checks that the snippets of the documentation do what the documentation says.
     pub fn snippets(&self) -> Result<Tally> {
         let snippets = snippets::all(self.workspace)?;
         snippets::write(&snippets, &self.folder.path().join("snippets"))?;
@@ -351,7 +348,7 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// Opens a display of 1280 × 800 points.
+    /// Opens a display of 1280 × 800 pixels.
     pub fn open() -> Result<Self> {
         let program =
             which::which("Xvfb").context("Xvfb is not installed; on Debian: apt-get install xvfb")?;
@@ -369,7 +366,6 @@ impl Screen {
         Ok(screen)
     }
 
-    /// Makes an engine open its window on this display.
     pub fn apply(&self, engine: &mut Command) {
         engine
             .args(["--rendering-driver", "opengl3", "--audio-driver", "Dummy"])

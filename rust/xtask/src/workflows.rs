@@ -14,7 +14,6 @@ use crate::workspace::Workspace;
 const SCRIPT: &str = include_str!("../workflows/lint.mjs");
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// Returns whether the machine has npm and Node.js.
 pub fn can_be_checked() -> bool {
     ["npm", "node"].iter().all(|program| which::which(program).is_ok())
 }

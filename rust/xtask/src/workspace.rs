@@ -43,7 +43,6 @@ impl Workspace {
         })
     }
 
-    /// The whole dependency graph.
     pub fn metadata(&self) -> Result<Metadata> {
         metadata_command().exec().context("`cargo metadata` failed")
     }
@@ -73,7 +72,6 @@ impl Workspace {
         self.target.join("godot-home")
     }
 
-    /// A `cargo` command at the root.
     pub fn cargo(&self) -> Command {
         let mut command = Command::new(cargo_program());
         command.current_dir(&self.root);

@@ -1,6 +1,6 @@
 extends SceneTree
-## Quits with jobs of all kinds in all stages. Only the save must be complete, which a run with --check
-## checks.
+## Quits with jobs of all kinds in all stages. Only the save must complete. A run with --check checks the
+## saved file.
 
 const PATH := "user://jobs_and_quit.dat"
 

@@ -98,7 +98,6 @@ fn one_entry(value: i64) -> String {
     printed(&entry.to_variant())
 }
 
-/// The cases, each with its name.
 macro_rules! cases {
     ($($outcome:ident $name:literal $run:block)*) => {
         pub const CASES: &[(&str, Case)] = &[$(($name, $outcome(|| $run)),)*];

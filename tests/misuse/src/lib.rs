@@ -34,7 +34,6 @@ struct Misuse;
 
 #[godot_api]
 impl Misuse {
-    /// The number of cases.
     #[func]
     fn cases(&self) -> i64 {
         CASES.len() as i64

@@ -4,7 +4,7 @@ extends Node
 ## To use it, copy this script into your project and add it under Project > Project Settings > Globals. Register your
 ## classes once with `classes.register`, and keep everything to be saved in one object or Dictionary, the state.
 
-## Emitted when an autosave has ended. `problem` is a message for the player; empty if it succeeded.
+## Emitted when an autosave has ended. `problem` is a message for the player, or empty after a success.
 signal autosaved(slot: int, problem: String)
 
 ## Increase this if the state changes in a way that `upgrade` and `renamed` of FastVariantClasses cannot express.
@@ -22,7 +22,8 @@ var _good: Dictionary[int, bool] = {}
 var _has_backup: Dictionary[int, bool] = {}
 
 
-## Saves the state, and `summary` for the menu. Returns a message for the player; empty if it succeeded.
+## Saves the state, and `summary` for the menu. Returns a message for the player, or an empty text after a
+## success.
 func save_game(slot: int, state: Variant, summary: Dictionary, picture: Image = null) -> String:
 	_keep_backup(slot)
 	return _saved(slot, classes.try_save_batch(path_of(slot), [_first_record(summary, picture), state]))
@@ -41,7 +42,7 @@ func autosave(slot: int, state: Variant, summary: Dictionary, picture: Image = n
 
 
 ## Loads a slot. Returns a Dictionary. "state" is null if nothing can be loaded. "problem" is a message for
-## the player if the save is missing or damaged, even if a backup was loaded instead; otherwise it is empty.
+## the player if the save cannot be loaded, even if a backup was loaded instead; otherwise it is empty.
 func load_game(slot: int) -> Dictionary:
 	_wait()
 	var problem := ""
@@ -57,9 +58,9 @@ func load_game(slot: int) -> Dictionary:
 	return {"state": null, "problem": problem if problem else "This slot is empty."}
 
 
-## The summaries of all saves, by slot, with "time" and, if there is one, "picture". Reads only the summary in
-## each file. If a summary is missing or damaged, the result has the summary of a backup, with "problem". Only
-## load_game finds damage elsewhere.
+## The summaries of all saves, by slot, with "time" and, if there is one, "picture". If a summary is missing
+## or damaged, the result has "problem", and the summary of a backup if there is a valid one. Reads only the
+## summary in each file; only load_game finds damage elsewhere.
 func list_saves() -> Dictionary[int, Dictionary]:
 	var saves: Dictionary[int, Dictionary] = {}
 	for file in DirAccess.get_files_at(folder) if DirAccess.dir_exists_absolute(folder) else PackedStringArray():
@@ -92,7 +93,7 @@ static func problem_of(result: FastVariantResult) -> String:
 	return "This save is damaged."
 
 
-## The first record of a file, with the summary for the menu. The state is the second record.
+## The first record of a file. The state is the second record.
 func _first_record(summary: Dictionary, picture: Image) -> Dictionary:
 	# Merged, because a typed summary would refuse other values.
 	var first := {"version": VERSION, "time": int(Time.get_unix_time_from_system())}.merged(summary)
@@ -112,7 +113,7 @@ func _saved(slot: int, result: FastVariantResult) -> String:
 	return problem_of(result) if is_file else "The game cannot be saved. Please report this bug."
 
 
-## Waits for the autosave, so that its file and its backup exist.
+## Waits for the autosave, which may still be writing a file.
 func _wait() -> void:
 	if _job and not _job.is_done():
 		_job.wait()
@@ -123,8 +124,8 @@ func _is_whole(result: FastVariantResult) -> bool:
 	return result.is_ok() and result.value.size() == 2
 
 
-## Copies the save of a slot before a new save replaces it, unless the save is damaged or already copied:
-## failed saves must not use up the backups.
+## Copies the save of a slot before a new save replaces it, unless the save is damaged or already copied.
+## Failed saves must not use up the backups.
 func _keep_backup(slot: int) -> void:
 	DirAccess.make_dir_recursive_absolute(folder)
 	if _has_backup.get(slot, false) or not FileAccess.file_exists(path_of(slot)):
@@ -150,8 +151,8 @@ func _size_of(path: String) -> int:
 	return file.get_length() if file else -1
 
 
-## The save of a slot and its backups, the newest first. Includes a missing save if there are backups, so that
-## reading it reports the problem.
+## The save of a slot and its backups, the newest first. Includes a missing file if an older one exists, so
+## that reading it reports the problem.
 func _files_of(slot: int) -> PackedStringArray:
 	var files := PackedStringArray()
 	for backup in range(BACKUPS, -1, -1):

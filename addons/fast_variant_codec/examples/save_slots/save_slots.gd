@@ -63,7 +63,6 @@ func delete(slot: int) -> void:
 	_show_saves()
 
 
-## The summary of a save for the menu.
 func _summary() -> Dictionary:
 	return {"title": "%s, level %d" % [hero.name, hero.level]}
 

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use crate::failure::Outcome;
 
-/// The size in bytes of a full batch, which all cores then process.
+/// The size in bytes at which a batch is full.
 pub const BATCH: usize = 1 << 20;
 
 /// Values to process on all cores.
@@ -20,7 +20,6 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Whether the batch has [`BATCH`] bytes or more.
     pub fn is_full(&self) -> bool {
         self.bytes.len() >= BATCH
     }
@@ -31,7 +30,6 @@ impl Batch {
         self.values.push((index, offset, start..self.bytes.len()));
     }
 
-    /// Calls `work` with all values on all cores, empties the batch, and returns the results.
     fn take_groups<T: Default + Send>(
         &mut self,
         work: impl Fn(&mut T, u64, u64, &[u8]) -> Outcome<()> + Sync,
@@ -57,7 +55,7 @@ impl Batch {
 /// The batch that the cores process while the next one is read.
 pub struct Running<T>(Option<Receiver<(Batch, Results<T>)>>);
 
-/// The result of each group of values, and the error that ended the group early.
+/// For each group of values: its result, and an error if one ended the group early.
 type Results<T> = Vec<(T, Outcome<()>)>;
 
 impl<T> Default for Running<T> {

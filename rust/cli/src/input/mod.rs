@@ -107,7 +107,6 @@ pub struct Input {
 /// The offset and the bytes of a value in a file.
 pub type Placed<'b> = (u64, &'b [u8]);
 
-/// Contents in memory.
 struct Held(Vec<u8>);
 
 impl ReadAt for Held {
@@ -307,8 +306,8 @@ impl Input {
         Ok(is_one)
     }
 
-    /// Calls `each` with the index, offset and bytes of each of these records; a single value is record 0.
-    /// Keeps at most 1 MiB in memory, or one record or value if it is longer.
+    /// Calls `each` with the index, offset and bytes of each record in the range `records`. A single value is
+    /// record 0. Keeps at most 1 MiB in memory, or one record or value if it is longer.
     pub fn each(
         &self,
         records: Range<u64>,
@@ -343,8 +342,8 @@ impl Input {
         }
     }
 
-    /// Calls `each` with the index of each value, and its offset and bytes in both files, until `each` returns
-    /// false.
+    /// Calls `each` with each index, and the value there in both files, until `each` returns false. The value
+    /// is `None` if the file has fewer values.
     pub fn each_beside(
         &self,
         other: &Self,
@@ -492,7 +491,6 @@ fn in_words(layer: Foreign) -> &'static str {
     }
 }
 
-/// Converts an encoded value of Godot 3 to Godot 4's format.
 fn to_godot4(bytes: &[u8], limits: &Limits, loss: Loss) -> Result<Vec<u8>, Error> {
     let mut encoder = Encoder::new(Vec::new(), EncodeOptions::default());
     let mut decoder = Decoder::of_godot3(bytes, Strictness::Strict, limits, loss);

@@ -18,7 +18,6 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// A bar for a file of `size` bytes.
     pub fn of(size: u64) -> Self {
         Self { size, start: Instant::now(), bar: OnceCell::new() }
     }

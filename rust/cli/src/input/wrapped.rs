@@ -29,7 +29,6 @@ const GZIP: u32 = 3;
 const BLOCK: usize = 4096;
 /// The minimum input size of FastLZ, in bytes. The engine pads shorter input with zeros.
 const LEAST_FASTLZ: usize = 16;
-/// The block size of AES.
 const CIPHER_BLOCK: usize = 16;
 
 /// The key of an encrypted file.
@@ -53,7 +52,6 @@ impl Key {
     }
 }
 
-/// A cursor over the fields of a file.
 struct Fields<'b>(&'b [u8]);
 
 impl<'b> Fields<'b> {
@@ -86,8 +84,8 @@ pub struct Decompressed {
 /// # Errors
 /// Fails if the header is damaged or the compression mode is unknown.
 pub fn decompress(file: &[u8], fills: bool) -> Result<Decompressed, String> {
-    /// One block for each so many bytes of the file may be replaced with zeros. Further damaged blocks are
-    /// left out, so that damage cannot fill the memory.
+    /// The limit on blocks replaced with zeros is the size of the file divided by this number. Further
+    /// damaged blocks are left out, so that damage cannot fill the memory.
     const BYTES_PER_FILLED: usize = 128;
 
     let mut fields = Fields(file);
@@ -155,9 +153,10 @@ fn decompress_block(mode: u32, block: &[u8], expected: usize, into: &mut Vec<u8>
     }
 }
 
-/// Decompresses a Zstandard frame. Refuses frames that may hold more than a block, before decoding them.
+/// Decompresses a Zstandard frame. Refuses a frame of more than `expected` bytes without decoding all of it.
 fn decompress_zstd(mut block: &[u8], expected: usize, into: &mut Vec<u8>) -> io::Result<()> {
-    /// The window of frames from [`compress`]. The engine's are as small as the contents.
+    /// The window size of frames from [`compress`]. In frames from the engine, the window is as small as the
+    /// contents.
     const WINDOW: u64 = 128 << 10;
 
     let mut decoder = FrameDecoder::new();
@@ -237,7 +236,6 @@ mod tests {
         }
     }
 
-    /// A file of these blocks, in Zstandard.
     fn file_of(size: usize, blocks: &[Vec<u8>]) -> Vec<u8> {
         let mut file = COMPRESSED.to_vec();
         let numbers = [ZSTD, BLOCK as u32, size as u32].into_iter();

@@ -69,7 +69,7 @@ pub fn get(input: &Input, path: &str, notation: Notation, as_bytes: bool, out: &
     let are_records = input.has_records && place.record.is_none();
     place.each(input, |index, offset, view| {
         let failed = |error| Failure::data_in(&input.name_of(index), error, offset);
-        // An element of a packed array has no encoding of its own, so its value is decoded.
+        // Decode every part, even to print its bytes: damage must be found before anything is printed.
         let value = view.value().map_err(failed)?;
         if as_bytes {
             let bytes = compare::encoded(&view).map_err(failed)?;
@@ -92,8 +92,8 @@ pub fn get(input: &Input, path: &str, notation: Notation, as_bytes: bool, out: &
 pub enum As {
     /// One value.
     Value,
-    /// A record for each value, such as each line. If an array starts with `[` on a line of its own, as
-    /// `json` prints records, a record for each element.
+    /// One record for each value, such as each line. If the first line of the text is only `[`, as `json`
+    /// prints records, each element of that array becomes a record.
     Records,
     /// A record for each element of the outermost array.
     Elements,
@@ -193,7 +193,6 @@ fn outside_strings(json: &[u8]) -> impl Iterator<Item = (usize, u8)> {
     })
 }
 
-/// The number of nested levels in the JSON.
 fn depth(json: &[u8]) -> usize {
     let (mut depth, mut deepest) = (0_usize, 0);
     for (_, byte) in outside_strings(json) {

@@ -11,10 +11,8 @@ use std::process::{Command, Stdio};
 use tempfile::TempDir;
 use variant_codec::{Value, frames};
 
-/// A temporary folder in which gdvar runs.
 pub struct Folder(TempDir);
 
-/// The exit code and output of gdvar.
 #[derive(Debug)]
 pub struct Printed {
     pub code: Option<i32>,
@@ -74,7 +72,6 @@ impl Folder {
         }
     }
 
-    /// Encodes JSON with `gdvar from-json`.
     #[track_caller]
     pub fn encoded(&self, json: &str) -> Vec<u8> {
         self.gdvar_of(&["from-json"], json.as_bytes()).good()

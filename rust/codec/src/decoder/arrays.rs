@@ -13,7 +13,6 @@ use crate::wire::header::run_bytes;
 use crate::wire::{Declared, Header};
 
 impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
-    /// The type that a container declares for its elements.
     #[inline]
     pub(super) fn element_type(&mut self, kind: ContainerKind) -> Result<ElementType<'a>> {
         let objects = self.budget.limits.allow_objects;
@@ -52,7 +51,8 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
                 ElementType::Script(path.into())
             }
         };
-        // If objects are not allowed, objects are decoded as placeholders, so the elements get their class.
+        // If objects are not allowed, placeholders replace them, so the element type is the class of the
+        // placeholders.
         Ok(match element.builtin() {
             Some(VariantType::Object) if !objects => ElementType::Class(format::ENCODED_OBJECT_AS_ID.into()),
             _ => element,

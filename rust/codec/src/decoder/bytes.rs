@@ -46,7 +46,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         Error::new(kind).at(at)
     }
 
-    /// Refuses an oddity in strict reading; the engine accepts it.
+    /// Refuses an oddity in strict reading, unless it is harmless and the limits allow such oddities.
     #[inline(always)]
     pub(super) fn odd(&mut self, is_odd: bool, at: usize, oddity: Oddity) -> Result<()> {
         if is_odd

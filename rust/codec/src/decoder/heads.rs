@@ -43,7 +43,6 @@ impl<'a, D: Dialect> Decoder<'a, D> {
         self
     }
 
-    /// This decoder, as lenient as the engine.
     pub(crate) fn lenient(self) -> Self {
         Self { strictness: Strictness::Lenient, ..self }
     }
@@ -58,7 +57,7 @@ impl<'a, D: Dialect> Decoder<'a, D> {
         let bits = self.u32()?;
         let header = self.header_of(bits, at)?;
         if let Err(error) = self.budget.value(header.ty) {
-            // Decoding checks the bits first.
+            // Decoding checks the header bits before it charges the value, so their error comes first.
             self.odd(bits & !D::header_mask(header.ty) != 0, at, Oddity::HeaderBits)?;
             return Err(error.at(at));
         }
@@ -91,7 +90,7 @@ impl<'a, D: Dialect> Decoder<'a, D> {
         Ok(Head { count, first: self.position(), precision: header.precision(), declared })
     }
 
-    /// Writes elements of a list as an Array. The first element starts here. The budget charges all elements
+    /// Writes elements of a list as an Array. The first element starts here. The limits apply to all elements
     /// together.
     pub(crate) fn decode_slice<S: Sink>(
         &mut self,
@@ -123,7 +122,7 @@ impl<'a, D: Dialect> Decoder<'a, D> {
     }
 
     /// Writes keys of entries, or names of properties, as an Array. The first key or name starts here. The
-    /// budget charges all of them together.
+    /// limits apply to all of them together.
     pub(crate) fn decode_keys<S: Sink>(
         &mut self,
         sink: &mut S,
@@ -172,7 +171,6 @@ impl<'a, D: Dialect> Decoder<'a, D> {
         self.write_into(&mut Measure::counting(EncodeOptions::default()))
     }
 
-    /// Jumps to the known end of a value.
     pub(crate) fn jump(&mut self, end: usize) {
         self.cursor.jump(end);
     }

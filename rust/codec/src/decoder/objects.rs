@@ -69,7 +69,6 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         Ok(())
     }
 
-    /// Fails if the script at this path is not allowed.
     pub(super) fn check_script(&self, path: &str, at: usize) -> Result<()> {
         let allowed = &self.budget.limits.allowed_scripts;
         if allowed.is_empty() || allowed.iter().any(|allowed| allowed == path) {
@@ -78,7 +77,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         Err(self.error_at(at, ErrorKind::ScriptNotAllowed(path.to_owned())))
     }
 
-    /// Writes, as a Dictionary, an object that Godot 4 cannot create, if the caller accepts the loss.
+    /// Writes an object of Godot 3 as a Dictionary. Fails unless the caller accepts the loss.
     pub(super) fn decode_foreign_object<S: Sink>(&mut self, sink: &mut S, at: usize) -> Result<()> {
         let class = self.name()?;
         // This also refuses an object without a class. Godot 3 does the same unless objects are allowed. If

@@ -23,7 +23,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         self.name_text(bytes, at)
     }
 
-    /// Reads a length-prefixed text that the engine keeps as a name.
+    /// Reads a length-prefixed text that the engine keeps in its table of names.
     #[inline(always)]
     pub(super) fn name(&mut self) -> Result<&'a str> {
         self.budget.name().at(self.position())?;
@@ -153,7 +153,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
             parts.push(Text::Utf8(self.name_text(bytes, at)?));
         }
         let (names, subnames) = parts.split_at(parts.len().min(names as usize));
-        // Godot 3 ignores the flag of an empty path.
+        // Godot 3 ignores the absolute flag of an empty path.
         let absolute = is_absolute && (D::HAS_FLAGS || total > 0);
         sink.node_path(NodePathParts { absolute, names, subnames }).at(at)
     }

@@ -21,7 +21,7 @@ const HEAD: usize = 64;
 pub const TESTED: usize = 4;
 /// The maximum size of a file that is tested for being one value: the test reads the whole file.
 const WHOLE: u64 = 64 << 20;
-/// The number of values in one value of the whole file that are compared with the first record.
+/// The maximum number of values that are compared with the first record if the whole file reads as one value.
 const LOOKED_AT: usize = 1000;
 /// The maximum length of a record that is tested for being a value of Godot 3.
 const LONGEST_TESTED: u64 = 1 << 20;
@@ -124,7 +124,7 @@ pub fn foreign<S: ReadAt + ?Sized>(source: &S, limits: &Limits) -> Result<Option
     let whole = Outline::of(&bytes, LOOKED_AT);
     // An Array of 11 elements starts like a record that holds a Transform2D, and a String of 25 letters like
     // one that holds a Callable. Any bytes are valid numbers. Bytes that read as one value with numbers, but
-    // also start with a whole record of something else, are therefore more likely damaged records.
+    // also start with a whole record without numbers, are therefore more likely damaged records.
     let is_numbers = |value: &Node| matches!(value.ty.shape(), Shape::Fixed(..) | Shape::Packed(..));
     let record = FRAME_BYTES..FRAME_BYTES.saturating_add(length as usize);
     let of_record = Outline::of(bytes.get(record.clone()).unwrap_or_default(), 1);
@@ -142,7 +142,6 @@ pub fn foreign<S: ReadAt + ?Sized>(source: &S, limits: &Limits) -> Result<Option
     godot3(source, &mut bytes)
 }
 
-/// The records at the start of a file.
 struct FirstRecords<'a, S: ?Sized> {
     source: &'a S,
     size: u64,
@@ -191,8 +190,9 @@ fn count_whole<S: ReadAt + ?Sized>(source: &S, bytes: &mut Vec<u8>) -> Result<us
     Ok(TESTED)
 }
 
-/// The file offset of the first record that the engine does not read as a value, among the first four records
-/// up to the first one longer than 64 MiB. These show Godot 3's format or damage.
+/// The file offset of the first record that the engine does not read as a value. Such a record shows Godot
+/// 3's format or damage. Tests the first four records, up to the first one that is truncated or longer than
+/// 64 MiB.
 ///
 /// # Errors
 /// As [`foreign`].

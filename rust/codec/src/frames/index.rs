@@ -220,8 +220,8 @@ impl<S: ReadAt + ?Sized> Walk<'_, S> {
         if let Some(frame) = in_block(self) {
             return Ok(Some(frame));
         }
-        // If the next record is far from the last block, records are long, and a block would hold only one
-        // length prefix.
+        // If the next record is far from the last block, records are long. A large block would then hold only
+        // one length prefix.
         let is_near = self.block_at.is_some_and(|last| self.at - last <= 2 * BLOCK as u64);
         self.block.resize(if is_near { self.short_block } else { LONG_BLOCK }, 0);
         let count = self.source.read_at(self.at, &mut self.block).map_err(Error::other)?;

@@ -1,4 +1,4 @@
-//! Batches: length-prefixed values one after the other, as `FileAccess.store_var` and `StreamPeer.put_var` write them.
+//! Batches: length-prefixed values, as `FileAccess.store_var` and `StreamPeer.put_var` write them.
 //!
 //! ```
 //! use variant_codec::{Limits, Value, frames};
@@ -33,9 +33,9 @@ use crate::format;
 use crate::limits::Limits;
 use crate::wire;
 
-/// The byte ranges of a batch's records, and the error after the last valid record. Stops after
-/// [`Limits::max_elements`] records. Refuses more than [`Limits::max_bytes`] bytes, unless this limit is the
-/// maximum size of a value.
+/// The byte ranges of a batch's records, and the error after the last valid record. More than
+/// [`Limits::max_elements`] records are an error. So are more than [`Limits::max_bytes`] bytes, unless this
+/// limit is the maximum size of a value.
 pub fn records(bytes: &[u8], limits: &Limits) -> (Vec<Range<usize>>, Option<Error>) {
     let mut records = Vec::new();
     if limits.max_bytes < format::MAX_BYTES && bytes.len() > limits.max_bytes {

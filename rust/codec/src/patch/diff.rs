@@ -68,7 +68,6 @@ fn written(change: &Change, new: &View<'_>) -> Result<Vec<u8>> {
 /// The change of a value.
 #[derive(Debug)]
 enum Change {
-    /// No change.
     None,
     /// The new value replaces the old one.
     Set,
@@ -336,7 +335,6 @@ fn packed_change(old_count: usize, edits: usize) -> Result<Writer> {
     Ok(writer)
 }
 
-/// Changes of an Array, in order.
 #[derive(Default)]
 struct Edits(Vec<Edit>);
 

@@ -89,7 +89,7 @@ impl<'a: 'e, 'e> Search<'a, 'e> {
         push(&mut self.found, Difference { path, old, new })
     }
 
-    /// Detaches a view from the known ends, which the view outlives.
+    /// Detaches a view from the known ends, because the result outlives them.
     fn found_in(&self, view: View<'e>, side: usize) -> View<'a> {
         view.detached(self.bytes[side], self.limits)
     }

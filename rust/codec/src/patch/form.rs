@@ -27,20 +27,17 @@ pub fn checked(bytes: &[u8], limits: &Limits) -> Result<Ends> {
     check(bytes, limits)
 }
 
-/// An empty vector with this capacity.
 pub fn with_capacity<T>(count: usize) -> Result<Vec<T>> {
     let mut list = Vec::new();
     reserve(&mut list, count)?;
     Ok(list)
 }
 
-/// Reserves capacity for `count` more elements.
 pub fn reserve<T>(list: &mut Vec<T>, count: usize) -> Result<()> {
     let bytes = (list.len().saturating_add(count)).saturating_mul(size_of::<T>());
     list.try_reserve_exact(count).map_err(|_| ErrorKind::OutOfMemory(bytes).into())
 }
 
-/// Appends an element to a vector.
 pub fn push<T>(list: &mut Vec<T>, element: T) -> Result<()> {
     if list.len() == list.capacity() {
         reserve(list, list.len().max(4))?;

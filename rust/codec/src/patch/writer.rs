@@ -5,7 +5,6 @@ use crate::error::Result;
 use crate::events::{ElementType, Lanes, Precision, Sink as _};
 use crate::format::{self, VariantType};
 
-/// Writes encoded values.
 #[derive(Debug, Default)]
 pub(super) struct Writer {
     encoder: Encoder<Vec<u8>>,
@@ -24,7 +23,6 @@ impl Writer {
         self.encoder.into_output()
     }
 
-    /// Appends bytes unchanged.
     pub fn raw(&mut self, bytes: &[u8]) -> Result<()> {
         self.encoder.put_raw(bytes)
     }
@@ -48,7 +46,6 @@ impl Writer {
         }
     }
 
-    /// Begins an Array of `count` elements.
     pub fn array(&mut self, count: usize) -> Result<()> {
         self.encoder.begin_array(count, ElementType::Untyped)
     }

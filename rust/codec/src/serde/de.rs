@@ -327,7 +327,6 @@ struct Entries<I> {
     index: usize,
     /// The value whose key has been read, and its step in the path.
     value: Option<(Step, Value)>,
-    /// Whether the keys are the names of fields.
     are_fields: bool,
 }
 

@@ -127,7 +127,7 @@ pub(super) fn of_plain(ty: VariantType, value: Value) -> Result<Value> {
     }
 }
 
-/// The type whose form has this name. Types that every format has need no form, except for non-finite floats.
+/// The type whose form has this name. Types that every format has need no form, except non-finite floats.
 pub(super) fn form_named(name: &str) -> Option<VariantType> {
     use VariantType as T;
     type_named(name).filter(|ty| !matches!(ty, T::Nil | T::Bool | T::Int | T::String))

@@ -78,11 +78,10 @@
 //! serde buffers another format, such as JSON, forms are recognised.
 //!
 //! A [`Value`] that is flattened, or is the whole content of a variant of an internally tagged enum, must be
-//! an untyped Dictionary or Nil. Nil adds nothing, and is read back as an empty Dictionary. Other values are
-//! errors.
+//! an untyped Dictionary or Nil. Nil adds nothing, and is read back as an empty Dictionary.
 //!
-//! In a struct with flattened fields, a key other than Nil, bool, int, float or text is skipped. The key is
-//! an error if a flattened map would take it. An internally tagged enum accepts only text as keys.
+//! In a struct with flattened fields, a key other than Nil, bool, int, float or text is skipped, or is an
+//! error if a flattened map would take it. An internally tagged enum accepts only text as keys.
 //!
 //! [`Limits::max_memory`] does not count the buffer's memory, and nested untagged enums keep one copy per level.
 //! For example, 720 KB of ints nested 30 Arrays deep take 80 MB as an untagged enum of ints and sequences of

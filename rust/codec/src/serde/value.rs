@@ -183,7 +183,7 @@ impl<'de> Visitor<'de> for ValueVisitor<'_> {
         Ok(array.into())
     }
 
-    /// A map with one entry is a form if the key is the name of a form.
+    /// In another format, a map with one entry is a form if the key is the name of a form.
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut dictionary = Dictionary::new();
         while let Some(entry) = entries.next_entry_seed(self, self)? {

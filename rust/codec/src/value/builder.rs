@@ -129,7 +129,6 @@ impl ValueBuilder {
     }
 }
 
-/// Collects exactly `N` components.
 fn fixed<T, const N: usize>(lanes: impl Iterator<Item = T>) -> Result<[T; N]> {
     let lanes: Vec<T> = lanes.collect();
     lanes.try_into().map_err(|lanes: Vec<T>| ErrorKind::UnexpectedEnd { needed: N, left: lanes.len() }.into())
@@ -142,7 +141,6 @@ fn reals<const N: usize>(lanes: Lanes<'_>) -> Result<Reals<N>> {
     })
 }
 
-/// Groups components into elements of `N` components each.
 fn elements<T: Clone, const N: usize>(lanes: impl Iterator<Item = T>) -> Vec<[T; N]> {
     lanes.collect::<Vec<_>>().as_chunks().0.to_vec()
 }
@@ -155,7 +153,7 @@ fn packed_reals<const N: usize>(lanes: Lanes<'_>) -> PackedReals<N> {
 }
 
 impl Sink for ValueBuilder {
-    // The frames are boxed, because each nesting level keeps one on the stack.
+    // The frames are boxed, because the stack holds one frame for each level of nesting.
     type Array = Box<Frame<Array>>;
     type Dictionary = Box<Frame<Dictionary>>;
     type Object = Box<(String, Frame<Vec<(String, Value)>>, String)>;

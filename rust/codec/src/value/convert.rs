@@ -326,7 +326,6 @@ impl FromStr for NodePath {
         let absolute = path.starts_with('/');
         let names = nodes.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect();
         let mut subnames: Vec<String> = properties.split(':').map(str::to_owned).collect();
-        // One trailing colon is allowed.
         subnames.pop_if(|last| last.is_empty());
         if subnames.iter().any(String::is_empty) {
             return Err(Error::argument(format!(

@@ -201,13 +201,11 @@ impl<'a, D: Dialect> View<'a, D> {
         is_allowed.then_some(ty)
     }
 
-    /// The four bytes at `at`.
     #[inline]
     pub(super) fn word(&self, at: usize) -> Option<u32> {
         Cursor::new(self.bytes, at).peek()
     }
 
-    /// `count` bytes from `at` on.
     pub(super) fn bytes_at(&self, at: usize, count: usize) -> Result<&'a [u8]> {
         Cursor::new(self.bytes, at).try_take(count)
     }
@@ -247,7 +245,6 @@ impl<'a, D: Dialect> View<'a, D> {
         Self { at, depth: self.depth + 1, form, ..self }
     }
 
-    /// The value's [`Head`].
     pub(super) fn head(&self) -> Result<Head<'a>> {
         match self.form {
             Form::Value(_) => self.decoder().head(),
@@ -653,7 +650,6 @@ impl<'a, D: Dialect> View<'a, D> {
         Error::new(ErrorKind::NotCanonical(Oddity::DuplicateKey)).at(self.at + 4)
     }
 
-    /// Refuses a Dictionary that repeats a key.
     pub(super) fn refuse_repeated_keys(&self, head: &Head<'_>) -> Result<()> {
         match self.known {
             _ if self.holder().shape() != Shape::Dictionary || head.count == 0 => Ok(()),

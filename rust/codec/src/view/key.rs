@@ -64,7 +64,6 @@ impl<'k> Key<'k> {
         }
     }
 
-    /// The text of this key, if it has one.
     pub(super) fn text(&self) -> Option<&'k str> {
         match self {
             Self::Text(text) | Self::Segment(text) => Some(text),
@@ -119,8 +118,8 @@ impl<'k> Key<'k> {
 }
 
 impl Key<'_> {
-    /// Whether the engine may treat another key of a Dictionary as this one. Walks the whole key, so call
-    /// this only for a key that has been found.
+    /// Whether the engine may treat another key of a Dictionary as this one. Walks the whole key, so lookups
+    /// call this only for a key that has been found.
     pub(super) fn may_be_another(&self) -> bool {
         matches!(self, Self::Value(value) if has_dictionary(value))
     }

@@ -27,8 +27,8 @@ const SMALL: usize = 512;
 /// The offsets of elements and keys in containers that views of one buffer have walked. The next access jumps
 /// to these offsets.
 ///
-/// The cache takes 8 bytes per 256 bytes walked in Arrays, and up to 24 per key of a Dictionary with at
-/// least 512 bytes or 32 keys. If there is no memory, nothing is cached. Any thread may use the cache.
+/// The cache takes 8 bytes per 256 bytes walked in Arrays, and up to 24 bytes per key of a Dictionary with at
+/// least 512 bytes or 32 keys. Any thread may use the cache.
 #[derive(Debug)]
 pub struct KnownOffsets {
     walked: Mutex<Walked>,
@@ -195,7 +195,6 @@ impl KnownOffsets {
         Ok(found)
     }
 
-    /// Refuses a Dictionary that repeats a key.
     pub(super) fn refuse_repeated_keys<D: Dialect>(
         &self,
         dictionary: &View<'_, D>,

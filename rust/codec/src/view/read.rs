@@ -16,7 +16,6 @@ impl<'a, D: Dialect> View<'a, D> {
         Error::new(ErrorKind::UnexpectedType { expected, found: self.ty() }).at(self.at)
     }
 
-    /// The value, if it has this type.
     fn value_of(&self, ty: VariantType) -> Result<Value> {
         if self.ty() == ty { self.value() } else { Err(self.unexpected(ty.name())) }
     }

@@ -110,7 +110,6 @@ impl<'a> Cursor<'a> {
         Some(taken)
     }
 
-    /// Like [`Cursor::take`], but returns the error.
     #[inline(always)]
     pub fn try_take(&mut self, count: usize) -> Result<&'a [u8]> {
         self.take(count).ok_or_else(|| self.end_fault(count))
@@ -165,7 +164,6 @@ impl<'a> Cursor<'a> {
         (count <= self.left() / smallest).then_some(count)
     }
 
-    /// Reads a length-prefixed text and its padding.
     #[inline(always)]
     pub fn text(&mut self) -> Option<Padded<'a>> {
         let count = self.u32()? as usize;

@@ -62,7 +62,7 @@ pub trait Dialect: Clone + Debug + Default + 'static {
     /// # Errors
     /// Fails if the bytes are not text or Godot 4 cannot hold the text.
     fn text<'a>(&mut self, bytes: &'a [u8]) -> Result<Self::Text<'a>, ErrorKind>;
-    /// Whether an object of a class unknown to Godot 4 may be replaced. If so, counts the replacement.
+    /// Whether a Dictionary may replace an object with properties. If so, counts the replacement.
     fn replaces_object(&mut self) -> bool;
 }
 

@@ -1,4 +1,4 @@
-//! The only module that defines constants of the format: type ids, header bits, padding, limits.
+//! The constants of Godot 4's format: type ids, header bits, padding, limits.
 //!
 //! ```text
 //! header, u32 little-endian        31            20 19 18 17 16 15         8 7          0

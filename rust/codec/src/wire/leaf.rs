@@ -39,7 +39,7 @@ pub fn number(bytes: &[u8]) -> Option<Number> {
     cursor.number().filter(|_| cursor.position() == bytes.len())
 }
 
-/// A value, other than a [`Number`], that contains no others. Its content is still encoded.
+/// A Nil, an RID, a mathematical value or a String. Components and text are still encoded.
 #[derive(Clone, Copy, Debug)]
 pub enum Leaf<'a> {
     /// Nil.

@@ -1,8 +1,5 @@
-//! The byte layout of the format: its constants and readers. The only other modules that know the layout are
-//! the writers ([`encoder`](crate::stream::Encoder), `patch/writer.rs`).
-//!
-//! [`Cursor`] reads the next item and returns `None` if its bytes are invalid. A caller that needs the error
-//! asks the cursor for the fault at that offset.
+//! The byte layout of the format: its constants and readers. The writers are
+//! [`Encoder`](crate::stream::Encoder) and `patch/writer.rs`.
 
 pub mod cursor;
 pub mod dialect;

@@ -6,7 +6,6 @@ use super::format::{FLAG_64, VariantType};
 use super::header::run_bytes;
 use super::lanes;
 
-/// Consecutive values of one type.
 #[derive(Debug)]
 pub struct Run<'a> {
     bytes: &'a [u8],

@@ -102,7 +102,7 @@ impl<'s> Building<'s> {
         }
     }
 
-    /// Drops the last element of the open Array, which must be typed. The next element replaces it.
+    /// Drops the last element of the open Array. The next element replaces it.
     ///
     /// # Panics
     /// Panics if no typed Array is open, the Array has no last element, or elements were handed to other
@@ -123,8 +123,8 @@ impl<'s> Building<'s> {
         self.place = std::ptr::null_mut();
     }
 
-    /// Writes values that need no destructor, given as bytes, to the next elements of the open Array. Writes nothing
-    /// and returns false if elements cannot be accessed in place or have another type.
+    /// Writes values that need no destructor, given as bytes, to the next elements of the open Array. Writes
+    /// nothing and returns false if elements cannot be accessed in place, or the Array declares another type.
     ///
     /// # Panics
     /// Panics if there are more values than elements, values of this type do not have `N` bytes, or the last
@@ -161,7 +161,6 @@ impl<'s> Building<'s> {
             *index += 1;
         }
         if *declared != Declared::Any || pending.is_some() {
-            // These elements are complete.
             *place = std::ptr::null_mut();
         }
         self.place = *place;
@@ -188,8 +187,8 @@ impl<'s> Building<'s> {
     /// Hands the next `count` elements of the open Array to another thread.
     ///
     /// # Panics
-    /// Panics if no Array is open, fewer elements are left, elements were dropped, or the element type is a
-    /// class.
+    /// Panics if no Array is open, fewer elements are left, elements were dropped, or the elements are
+    /// declared as objects.
     pub fn leave_elements(&mut self, count: usize) -> Slots<'s> {
         self.keep_element();
         let Some(Open::Array { array, len, index, place, declared, is_shorter, is_left, .. }) =
@@ -236,8 +235,6 @@ impl<'s> Building<'s> {
     }
 }
 
-/// Declares the type of an Array's elements.
-///
 /// # Safety
 /// - `array` points to an empty Array that nothing else uses.
 #[cold]

@@ -16,7 +16,7 @@ impl<'s> Building<'s> {
     /// Hands the value of the open entry to another thread. Returns `None` if the key was refused.
     ///
     /// # Panics
-    /// Panics if the declared type of the values is a class.
+    /// Panics if the values are declared as objects.
     pub fn leave_value(&mut self) -> Option<DeferredValue<'s>> {
         match self.open.last_mut() {
             Some(Open::Dictionary { dictionary, value, declared: (_, declared), .. }) if !value.is_null() => {
@@ -136,9 +136,10 @@ impl<'s> Building<'s> {
         let is_taken = declared.0.takes(key, || Reader::new().dictionary_types(dictionary).0);
         assert!(is_taken, "the key has another type than the Dictionary's");
         *at_key = false;
-        // SAFETY: only this construction reaches the Dictionary in `dictionary`. The engine returns the address of the
-        // key's value, which stays valid while the entry exists (verified by `behaviour.rs`). `Dictionary.set` copies
-        // the value once more: 42.5 instead of 37 ms (`cargo xtask bench entities`).
+        // SAFETY: only this construction reaches the Dictionary in `dictionary`. The engine returns the
+        // address of the key's value, which stays valid while the entry exists (verified by `behaviour.rs`).
+        // `Dictionary.set` would copy the value once more: `cargo xtask bench entities` takes 42.5 ms with
+        // it, and 37 ms without.
         unsafe {
             let container = match layout {
                 Some(_) => layout::payload(dictionary).cast_mut().cast(),
@@ -151,8 +152,8 @@ impl<'s> Building<'s> {
         self.place = *value;
     }
 
-    /// Copies the entries of `template`, whose values are all Nil, into the open Dictionary, which must be untyped and
-    /// empty. [`Building::next_copied_value`] then selects the values one by one.
+    /// Copies the entries of `template`, whose values must all be Nil, into the open Dictionary.
+    /// [`Building::next_copied_value`] then selects the values one by one.
     ///
     /// # Panics
     /// Panics if direct access is off, no Dictionary is open, the open Dictionary is typed or has entries, or
@@ -248,8 +249,6 @@ impl<'s> Building<'s> {
     }
 }
 
-/// Declares the types of a Dictionary's keys and values.
-///
 /// # Safety
 /// - `dictionary` points to an empty Dictionary that nothing else uses.
 #[cold]

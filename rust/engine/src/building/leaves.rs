@@ -19,8 +19,6 @@ use crate::types::{PRECISION, is_inline, is_same_width};
 const MAX_LANES: usize = 16;
 
 impl<'s> Building<'s> {
-    /// Constructs the next value from `value`, which has the engine's layout.
-    ///
     /// # Safety
     /// - `value` points to a live value of type `ty` in the engine's own layout.
     #[inline(always)]
@@ -138,8 +136,8 @@ impl<'s> Building<'s> {
         }
     }
 
-    /// Puts a Signal, whose object need not exist. Returns false without direct access, since no documented function
-    /// can do this.
+    /// Puts a Signal, whose object need not exist. Returns false without direct access, since no documented
+    /// function makes such a Signal.
     pub fn put_signal(&mut self, name: Text<'_>, object: u64) -> bool {
         if self.layout.is_none() {
             return false;
@@ -234,7 +232,6 @@ fn copy_lanes(memory: &mut [u8], lane: Lane, lanes: Lanes<'_>) {
     });
 }
 
-/// A packed array with these elements, as a Variant.
 fn packed<T>(ty: VariantType, lanes: Lanes<'_>) -> Result<Variant>
 where
     T: PackedElement,

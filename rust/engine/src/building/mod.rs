@@ -45,7 +45,6 @@ pub struct Building<'s> {
 /// container, and nothing else accesses the container until it is closed.
 type Borrowed = ManuallyDrop<Variant>;
 
-/// A container that is still open.
 enum Open {
     /// `place` is the slot of the current element. It is null before the first element and, if elements are
     /// checked, between two elements. Dropping an element makes the Array shorter (`is_shorter`), and is
@@ -62,8 +61,8 @@ enum Open {
         is_shorter: bool,
         is_left: bool,
     },
-    /// `value` is the slot of the entry's value in the Dictionary. It is null until the key is put, and stays
-    /// null if the key was refused: the value then replaces the key and is dropped. `copied` iterates over
+    /// `value` is the slot of the entry's value in the Dictionary. It is null until the key is put. If the
+    /// key was refused, it stays null, and the value replaces the key and is dropped. `copied` iterates over
     /// the copied entries that have no value yet.
     Dictionary {
         dictionary: Borrowed,
@@ -71,7 +70,6 @@ enum Open {
         value: *mut Variant,
         at_key: bool,
         copied: LinkedEntries,
-        /// The declared types of keys and values.
         declared: (Declared, Declared),
         /// The number of gaps before the key.
         gaps_before: usize,
@@ -92,8 +90,7 @@ impl Open {
     }
 }
 
-/// An incomplete element of an Array that outlives the construction. Dropping the pending element resets the
-/// slot to its default.
+/// When dropped, resets an incomplete element to its default, because the Array outlives the construction.
 struct PendingElement {
     /// The slot of the element; null if none is pending.
     place: *mut Variant,
@@ -329,8 +326,6 @@ impl<'s> Building<'s> {
         }
     }
 
-    /// The engine's pointer to the container that a handle holds.
-    ///
     /// # Safety
     /// - `container` holds a value of type `ty`, which is Array or Dictionary.
     #[inline(always)]
@@ -362,7 +357,6 @@ impl<'s> Building<'s> {
 
     fn empty(ty: VariantType) -> Variant {
         let mut building = Self::new();
-        // The second handle is not needed.
         let _ = building.put_empty(ty);
         building.finish()
     }

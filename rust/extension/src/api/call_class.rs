@@ -26,7 +26,6 @@ pub fn register() -> String {
     .concat()
 }
 
-/// The help for a method.
 fn method<M: StaticMethod>(argument: &str, result: &str, help: &str) -> String {
     let (name, [first, flag]) = (M::NAME, M::ARGUMENTS);
     format!(

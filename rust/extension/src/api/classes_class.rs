@@ -167,9 +167,9 @@ impl FastVariantClasses {
         })
     }
 
-    /// Decodes a value strictly from [param bytes], which [method encode] wrote. Prints nothing. The default
-    /// [param limits] are [method FastVariantLimits.for_save_files]. Objects in the engine's own format are refused,
-    /// whatever the limits allow.
+    /// Decodes a value strictly from [param bytes], as written by [method encode]. Prints nothing. The
+    /// default [param limits] are [method FastVariantLimits.for_save_files]. Objects in the engine's own
+    /// format are refused, whatever the limits allow.
     #[func(gd_self)]
     fn decode(
         this: Gd<Self>,
@@ -253,7 +253,7 @@ impl FastVariantClasses {
         })
     }
 
-    /// Decodes all records in [param bytes], which [method pack_batch] wrote. Otherwise works like
+    /// Decodes all records in [param bytes], as written by [method pack_batch]. Otherwise works like
     /// [method FastVariantCodec.unpack_batch] and [method decode] with the same [param limits], which apply to the
     /// whole buffer.
     #[func(gd_self)]
@@ -308,8 +308,9 @@ impl FastVariantClasses {
         })
     }
 
-    /// Decodes all records of the file at [param path], which [method save_batch] and [method append_batch] wrote.
-    /// Otherwise works like [method FastVariantCodec.load_batch] and [method decode] with the same [param limits].
+    /// Decodes all records of the file at [param path], as written by [method save_batch] or
+    /// [method append_batch]. Otherwise works like [method FastVariantCodec.load_batch] and [method decode]
+    /// with the same [param limits].
     #[func(gd_self)]
     fn load_batch(
         this: Gd<Self>,

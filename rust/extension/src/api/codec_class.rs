@@ -47,7 +47,7 @@ use crate::variant::source::Objects;
 /// jobs own their data, except for the containers in the values of [method encode_batch_async].
 ///
 /// [b]Project settings[/b], read at start-up: [code]fast_variant_codec/threads[/code] is the number of threads for
-/// batches and large values, including the calling thread; 0 is one per core.
+/// batches and large values, including the calling thread; 0 is one per core, or one on the web.
 /// [code]fast_variant_codec/parallel_threshold_bytes[/code] is the size from which several threads are used.
 /// [code]fast_variant_codec/access_path[/code] is [code]automatic[/code], or [code]portable[/code] to access engine
 /// memory only through the engine's documented functions.
@@ -584,7 +584,8 @@ impl FastVariantCodec {
     /// hexadecimal, and the value, indented by its level. An error or a non-canonical encoding adds a line that marks
     /// its first byte and gives the reason. Creates no objects and prints nothing.
     ///
-    /// Shows at most 10,000 values and 100 notes, each in fewer than 600 bytes, and counts the others.
+    /// Shows at most 10,000 values and 100 notes (non-canonical encodings and trailing bytes), each in fewer than
+    /// 600 bytes, and counts the others.
     #[func]
     fn describe(bytes: PackedByteArray) -> GString {
         guard("FastVariantCodec.describe", || GString::from(&inspection::describe(engine::bytes(&bytes))))
@@ -646,7 +647,6 @@ pub fn load(
     }
 }
 
-/// The report of a file conversion.
 fn converted(conversion: Result<Conversion, NotConverted>) -> Gd<FastVariantResult> {
     let Conversion { records, bytes_read, bytes_written, changes } = match conversion {
         Ok(conversion) => conversion,

@@ -33,7 +33,6 @@ pub fn report() -> VarDictionary {
     report
 }
 
-/// The reason for the access path.
 fn reason(found: &Findings) -> String {
     if let Some(fact) = found.failed {
         return format!("unexpected memory layout in this engine: {fact}");

@@ -15,9 +15,7 @@ use crate::variant::builder::VariantBuilder;
 use crate::variant::input::{Input, Reading};
 use crate::variant::keys::KeyCache;
 
-/// The maximum number of values that a description shows.
 const DESCRIBED: usize = 10_000;
-/// The maximum number of nodes that [`to_dictionary`] returns.
 const MAX_NODES: i64 = 100_000;
 
 /// The outline of at most `max_nodes` values.
@@ -196,7 +194,6 @@ struct Entries<'s, S: Sink> {
 }
 
 impl<'s, S: Sink> Entries<'s, S> {
-    /// Begins an untyped Dictionary of `len` entries.
     fn begin(sink: &'s mut S, len: usize) -> Result<Self> {
         let dictionary = sink.begin_dictionary(len, ElementType::Untyped, ElementType::Untyped)?;
         Ok(Self { sink, dictionary })
@@ -214,7 +211,6 @@ impl<'s, S: Sink> Entries<'s, S> {
         self.add(key, |sink| sink.int(int as i64))
     }
 
-    /// Adds the offset of an error, or −1 if there is none.
     fn add_offset(&mut self, error: Option<&Error>) -> Result<()> {
         let offset = error.and_then(Error::offset).map_or(-1, |offset| offset as i64);
         self.add("offset", |sink| sink.int(offset))

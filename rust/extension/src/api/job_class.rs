@@ -36,7 +36,8 @@ use crate::variant::built::CreatedObjects;
 #[class(tool, base=RefCounted)]
 pub struct FastVariantJob {
     job: Arc<Job>,
-    /// The result, once it has been read, and the objects to free if the caller never receives it.
+    /// The result once it has been taken from the job, and the objects to free if the caller never receives
+    /// it.
     result: Mutex<Option<(Gd<FastVariantResult>, CreatedObjects)>>,
     /// The progress that was last emitted.
     emitted: AtomicUsize,
@@ -172,7 +173,6 @@ impl FastVariantJob {
         Self { job, result: Mutex::new(None), emitted, was_completed_emitted, base }
     }
 
-    /// Calls `look` with the result, if there is one.
     fn look<R>(&self, look: impl FnOnce(&Gd<FastVariantResult>, &mut CreatedObjects) -> R) -> Option<R> {
         let mut result = lock(&self.result);
         if result.is_none() {
@@ -189,7 +189,6 @@ impl FastVariantJob {
         })
     }
 
-    /// A brief description of the job's progress or outcome.
     fn summary(&self) -> String {
         if self.job.is_done()
             && let Some(summary) = self.look(|result, _| result.bind().summary())

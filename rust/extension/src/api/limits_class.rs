@@ -104,10 +104,8 @@ pub struct FastVariantLimits {
     base: Base<Resource>,
 }
 
-/// The number that means no limit.
 const NO_LIMIT: i64 = -1;
 
-/// The values of the properties.
 #[derive(Clone)]
 struct Values {
     max_bytes: i64,
@@ -243,7 +241,6 @@ impl FastVariantLimits {
 }
 
 impl Values {
-    /// A brief description of the limits and options.
     fn summary(&self) -> String {
         let numbers = [
             ("max_bytes", self.max_bytes),

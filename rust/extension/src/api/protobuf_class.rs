@@ -23,7 +23,7 @@ pub struct FastProtobufCodec {}
 
 #[godot_api]
 impl FastProtobufCodec {
-    /// Loads the schema from the file at [param path]. A [code].proto[/code] file is compiled; it is in
+    /// Loads the schema from the file at [param path]. A [code].proto[/code] file is compiled; it may use
     /// proto2, proto3 or an edition. A file with any other extension must be a descriptor set from
     /// [code]protoc --include_imports --descriptor_set_out[/code].
     ///

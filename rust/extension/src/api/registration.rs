@@ -10,13 +10,13 @@ use super::call_class;
 use super::codec_class::FastVariantCodec;
 use super::error_code::ErrorCode;
 
-/// Registers the error codes and the methods that scripts call once per value. Called when the class is registered.
+/// Registers the error codes and the methods that scripts call once per value. Called after the class has
+/// been registered.
 pub fn register() {
     error_codes();
     add(InherentImplDocs { methods_xml: call_class::register().leak(), ..InherentImplDocs::default() });
 }
 
-/// Adds to the help for FastVariantCodec.
 fn add(help: InherentImplDocs) {
     let shard = DocsShard::new::<FastVariantCodec>(DocsItem::InherentImpl(help));
     __GODOT_DOCS_REGISTRY.lock().unwrap_or_else(PoisonError::into_inner).push(shard);

@@ -61,7 +61,6 @@ pub fn summary(failed: &Failed) -> Option<String> {
     Some(format!("{listed}; item {first}: {error}"))
 }
 
-/// The number of failed items, and the indexes of the first ones.
 fn listed(named: &[String], count: usize) -> String {
     match named {
         [only] => format!("1 item failed, at index {only}"),

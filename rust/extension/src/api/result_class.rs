@@ -29,7 +29,8 @@ use crate::variant::built::CreatedObjects;
 #[derive(GodotClass)]
 #[class(tool, base=RefCounted)]
 pub struct FastVariantResult {
-    /// The decoded value or the encoded bytes; [code]null[/code] if the call failed.
+    /// The decoded value or the encoded bytes; [code]null[/code] if the call failed. An encoded or decoded
+    /// batch still has the items that succeeded.
     #[var(no_set)]
     value: Variant,
     /// The error code; [constant FastVariantCodec.OK] if the call succeeded.
@@ -80,7 +81,6 @@ impl IRefCounted for FastVariantResult {
 const LOST: &str =
     "holds nothing: created by a script with new(), or emptied when the editor reloaded the extension";
 
-/// The value of `offset` for errors without an offset.
 const NO_OFFSET: i64 = -1;
 
 #[godot_api]

@@ -70,8 +70,8 @@ pub struct FastProtobufSchema {
     /// If [code]true[/code], decoding refuses unknown fields and non-canonical encodings, such as fields out of order.
     #[var(get, set)]
     strict: PhantomVar<bool>,
-    /// If [code]true[/code], decoding adds fields without presence that the message lacks, with their default: zero,
-    /// empty text, empty lists and maps.
+    /// If [code]true[/code], and the message lacks a field without presence, decoding adds the field with its
+    /// default: zero, empty text, an empty list or an empty map.
     #[var(get, set)]
     defaults: PhantomVar<bool>,
     values: Mutex<Options>,
@@ -79,7 +79,6 @@ pub struct FastProtobufSchema {
     schema: OnceLock<Schema>,
 }
 
-/// The values of the properties.
 #[derive(Clone, Copy)]
 struct Options {
     compact: bool,
@@ -289,7 +288,6 @@ impl FastProtobufSchema {
 }
 
 impl FastProtobufSchema {
-    /// A brief description: the number of messages, the first names, and the options.
     fn summary(&self) -> String {
         let Some(schema) = self.schema.get() else { return "not loaded".to_owned() };
         let total = schema.messages().count();

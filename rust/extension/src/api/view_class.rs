@@ -52,7 +52,7 @@ use crate::view::{Column, Format, Shown, Step, Test, fill, get, matching, sought
 #[derive(GodotClass)]
 #[class(tool, base=RefCounted)]
 pub struct FastVariantView {
-    /// `None` in a view that a script created with `new()`.
+    /// `None` if a script created the view with `new()`, or if the editor recreated it.
     shown: Option<Shown>,
 }
 
@@ -154,9 +154,8 @@ impl FastVariantView {
     fn try_fetch(this: Gd<Self>, path: Variant) -> Gd<FastVariantResult> {
         guard("FastVariantView.try_fetch", || {
             let fetched = Self::shown(&this).and_then(|shown| {
-                let path = steps(&path)?;
-                let value = shown.fetch(&path)?;
-                Ok((value, shown.range(&path)?.map(|at| usize::try_from(at).unwrap_or(usize::MAX))))
+                let (value, range) = shown.fetch_with_range(&steps(&path)?)?;
+                Ok((value, range.map(|at| usize::try_from(at).unwrap_or(usize::MAX))))
             });
             match fetched {
                 Ok((value, [start, end])) => FastVariantResult::decoded(value, start, end),
@@ -342,9 +341,8 @@ impl FastVariantView {
 /// The handling of a path that leads nowhere.
 #[derive(PartialEq)]
 enum Missing {
-    /// Print an error.
     Printed,
-    /// Print nothing: the caller handles it.
+    /// The caller handles it.
     Quiet,
 }
 
@@ -362,8 +360,8 @@ impl FastVariantView {
         })
     }
 
-    /// Calls `look` with the steps of a path. Prints an error, except for a path that leads nowhere if
-    /// `missing` is `Quiet`.
+    /// Calls `look` with the steps of a path, and prints an error, if any. With [`Missing::Quiet`], does not
+    /// print that the path leads nowhere.
     fn look<R>(
         this: &Gd<Self>,
         method: &str,
@@ -381,7 +379,6 @@ impl FastVariantView {
             .ok()
     }
 
-    /// A brief description of the contents: type and size.
     fn summary(&self) -> String {
         let Some(shown) = &self.shown else { return "shows nothing".to_owned() };
         match (shown, shown.ty(&[])) {
@@ -410,7 +407,7 @@ fn type_of(id: i64) -> Result<VariantType> {
     known.ok_or_else(|| Error::argument(format!("{id} is not a Variant.Type")))
 }
 
-/// The columns by key, and the indexes of the rows that lack a field.
+/// The columns by key, and the indexes of the rows that lack a field or have it with another type.
 fn columns(
     shown: &Shown,
     path: &[Step],

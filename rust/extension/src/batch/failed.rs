@@ -17,7 +17,7 @@ pub enum Reasons {
 pub struct Failed {
     /// The indexes, in order.
     pub indexes: Vec<usize>,
-    /// The errors of the first failed item or of all, in order.
+    /// The error of the first failed item, or the errors of all of them, in order.
     pub reasons: Vec<(usize, Error)>,
     kept: Reasons,
 }

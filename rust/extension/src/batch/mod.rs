@@ -145,7 +145,6 @@ pub fn decode_owned(
     })
 }
 
-/// Decodes `count` items.
 fn decode_items<'a>(
     count: usize,
     parallel: bool,

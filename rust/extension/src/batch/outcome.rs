@@ -17,7 +17,6 @@ use crate::variant::built::{Built, CreatedObjects};
 
 /// A finished batch. A batch that is dropped before the caller receives it frees the objects created for it.
 pub struct Batch<T: Element> {
-    /// One slot for each item.
     slots: OwnArray<T>,
     /// The failed items. Their slots hold the value that the engine's function returns after a failure.
     pub failed: Failed,

@@ -138,7 +138,6 @@ struct UnpackedPart<'a> {
 }
 
 impl UnpackedPart<'_> {
-    /// Fills the next slots with the values of their records.
     fn fill(
         &self,
         slots: &mut Slots<'_>,

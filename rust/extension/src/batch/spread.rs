@@ -14,7 +14,7 @@ use crate::threads::foreground::{self, Foreground};
 use crate::threads::pool::{pool, share};
 use crate::thresholds::PART_BYTES;
 
-/// The overhead of an item: processing it takes as long as this many encoded bytes.
+/// The overhead of an item, as the number of encoded bytes that take as long to process.
 pub const ITEM_COST: usize = 64;
 
 /// Items that can be split among threads.
@@ -64,7 +64,6 @@ pub fn spread<T: Items, K: Default>(mut items: T, parallel: bool, work: impl Fn(
     let mut kept = K::default();
     let len = items.left();
     work(&mut items, &mut kept);
-    // As many items as in the first part.
     let per_part = (len - items.left()).max(1);
     if items.left() / per_part >= settings::parallel_threshold() / PART_BYTES
         && let Some(pool) = parallel.then(pool).flatten()

@@ -29,7 +29,6 @@ pub enum Lane {
 
 type Work = Box<dyn FnOnce() + Send>;
 
-/// A thread that runs queued work in order.
 struct Worker {
     work: Sender<Work>,
     thread: JoinHandle<()>,
@@ -49,7 +48,6 @@ impl Worker {
     }
 }
 
-/// The two lanes, and whether the library is being unloaded.
 #[derive(Default)]
 struct Workers {
     reading: Option<Worker>,

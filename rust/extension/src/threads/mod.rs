@@ -6,7 +6,7 @@ pub mod background;
 pub mod foreground;
 pub mod pool;
 
-/// Locks a mutex, poisoned or not: no panic may leave its data half changed.
+/// Locks a mutex, poisoned or not. Code that holds the lock must keep the data valid even if it panics.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

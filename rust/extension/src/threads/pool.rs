@@ -13,7 +13,6 @@ use super::lock;
 use crate::panics::forward_panic;
 use crate::settings;
 
-/// The maximum number of threads.
 const MAX_THREADS: usize = 256;
 /// The stack size of a thread, several times as much as the deepest nesting needs in an unoptimised build.
 /// Only used pages take memory.
@@ -22,7 +21,6 @@ pub const STACK_BYTES: usize = 8 << 20;
 /// loaded.
 const LONGEST_CALL: Duration = Duration::from_secs(10);
 
-/// The tasks of one call.
 struct Tasks<T, F> {
     tasks: Mutex<VecDeque<T>>,
     run: F,

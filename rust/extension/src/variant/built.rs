@@ -16,22 +16,18 @@ impl CreatedObjects {
         self.0.extend(created.0.drain(start..));
     }
 
-    /// Adds an object.
     pub fn push(&mut self, id: InstanceId) {
         self.0.push(id);
     }
 
-    /// The number of objects.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Takes ownership of all objects of `created`.
     pub fn append(&mut self, mut created: Self) {
         self.0.append(&mut created.0);
     }
@@ -75,7 +71,6 @@ pub struct Built {
 }
 
 impl Built {
-    /// A value, the counts of its conversions, and the objects that were created for it.
     #[inline(always)]
     pub fn new(value: Variant, counts: ConversionCounts, created: CreatedObjects) -> Self {
         Self { value, dropped: counts.dropped, created }

@@ -87,7 +87,6 @@ impl Effort {
         self.comparisons = self.comparisons.saturating_add(count.saturating_mul(each));
     }
 
-    /// Refuses a cost above the bounds.
     fn check(&self, bounds: &Bounds) -> Result<()> {
         if self.steps > bounds.free_steps + bounds.steps_per_key * self.keys
             || self.comparisons > FREE_COMPARISONS + self.keys
@@ -172,7 +171,6 @@ impl Buckets {
         1610612741,
     ];
 
-    /// The cost of all keys.
     pub fn effort(&self) -> Effort {
         self.effort
     }
@@ -268,7 +266,6 @@ fn hash(text: &str) -> u32 {
 mod tests {
     use super::*;
 
-    /// A key with this hash and this number of bytes.
     struct TestKey(u32, usize);
 
     impl Key for TestKey {
@@ -281,7 +278,6 @@ mod tests {
         }
     }
 
-    /// Whether keys with these hashes pass.
     fn pass(hashes: impl Iterator<Item = u32>) -> bool {
         let (mut collisions, mut buckets) = (Collisions::default(), Buckets::default());
         hashes
@@ -385,7 +381,7 @@ mod tests {
         let mut collisions = Collisions::default();
         assert!((0..100_000).all(|_| collisions.add_name("hp").is_ok()));
         assert!((0..100_000).all(|index| collisions.add_name(&format!("name {index}")).is_ok()));
-        // In the engine's hash, as in many old ones, "ab" and "bA" collide.
+        // In the engine's hash, "ab" and "bA" collide.
         let colliding = (0..10_000_u32).map(|index| {
             (0..14).map(|bit| if index >> bit & 1 == 0 { "ab" } else { "bA" }).collect::<String>()
         });

@@ -27,7 +27,6 @@ impl<'a> Input<'a> {
             .then(|| Self::InVariant(variant, reader.packed(variant, VariantType::PackedByteArray).le))
     }
 
-    /// The bytes.
     #[inline(always)]
     pub fn bytes(&self) -> &[u8] {
         match self {
@@ -37,7 +36,6 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Calls `f` with the bytes as a PackedByteArray.
     pub fn with_packed<R>(&self, f: impl FnOnce(&PackedByteArray) -> R) -> R {
         match self {
             Self::Owned(bytes) => f(bytes),
@@ -46,7 +44,6 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// The bytes as a PackedByteArray.
     pub fn to_packed(&self) -> PackedByteArray {
         match self {
             Self::Owned(bytes) => bytes.clone(),
@@ -56,14 +53,9 @@ impl<'a> Input<'a> {
     }
 }
 
-/// Input, options and the cache that is kept from value to value.
 pub struct Reading<'r> {
-    /// The bytes.
     pub input: &'r Input<'r>,
-    /// How strictly to decode.
     pub strictness: Strictness,
-    /// The limits.
     pub limits: &'r Limits,
-    /// The cache that is kept from value to value, on one thread and for one call.
     pub keys: &'r mut KeyCache,
 }

@@ -11,12 +11,12 @@ use super::objects::KnownObjects;
 use super::source::{Objects, encoded_size};
 use super::texts::{TextCache, hash};
 
-/// Recently seen keys. The String of a key is made once and then shared; a row of keys that repeats is copied by the
-/// engine in one call.
+/// Recently seen keys. The String of a key is made once and then shared. The engine copies a repeated row of
+/// keys in one call.
 ///
-/// `cargo xtask bench entities` decodes on one thread at 1.0 × the engine's speed if it copies each cached
-/// key, and at 1.5 × if it borrows them. It takes 30 ms with copied rows, and 36 ms without. A cache kept
-/// between calls costs more than it saves: an int takes 57 instead of 44 ns.
+/// `cargo xtask bench entities` decodes on one thread at 1.5 × the engine's speed if it borrows cached keys,
+/// and at 1.0 × if it copies each. It takes 30 ms with copied rows, and 36 ms without. A cache kept between
+/// calls costs more than it saves: an int takes 57 instead of 44 ns.
 ///
 /// A thread keeps the cache for the values that it decodes in one call, such as the items of a batch.
 #[derive(Default)]
@@ -30,7 +30,6 @@ pub struct KeyCache {
     pub collisions: Collisions,
     /// Short texts that are values.
     pub texts: TextCache,
-    /// Classes and scripts of objects.
     pub objects: KnownObjects,
 }
 
@@ -44,7 +43,6 @@ impl Key for &Variant {
     }
 }
 
-/// A reference to a cached key.
 #[derive(Clone, Copy)]
 pub struct CachedKey {
     index: u8,
@@ -56,9 +54,10 @@ struct Row {
     texts: Vec<Box<str>>,
     /// An untyped Dictionary with these keys, whose values are Nil.
     template: Variant,
-    /// The cost of the keys, if collisions are limited.
+    /// The cost of the keys; zero if they were not counted.
     effort: Effort,
-    /// The credit of the row. Dictionaries that start with this row and leave it use up the credit.
+    /// A Dictionary that completes the row adds credit. A Dictionary that starts with the row but continues
+    /// with another key takes credit. A row without credit is not tried.
     credit: i32,
 }
 
@@ -111,8 +110,8 @@ impl RowCursor {
 }
 
 impl KeyCache {
-    /// The number of slots for cached texts, at first and after many texts were evicted; powers of two, like
-    /// the number of candidates.
+    /// The number of slots for cached texts: at first, and after many texts were evicted. Both are powers of
+    /// two. There are also `KEPT` candidates.
     const KEPT: usize = 64;
     const KEPT_OF_MANY: usize = 256;
     /// The number of evicted texts after which there are more slots.
@@ -168,7 +167,6 @@ impl KeyCache {
         Some(CachedKey { index: index as u8, hash })
     }
 
-    /// The index of the slot for texts with this hash.
     #[inline(always)]
     fn slot_of(&self, hash: u32) -> usize {
         hash as usize & self.kept.len().wrapping_sub(1)
@@ -183,7 +181,6 @@ impl KeyCache {
         (kept.as_bytes() == bytes).then_some(CachedKey { index: index as u8, hash })
     }
 
-    /// The cached String.
     #[inline(always)]
     pub fn kept(&self, kept: CachedKey) -> Option<&Variant> {
         self.kept.get(usize::from(kept.index))?.as_ref().map(|(_, string)| string)
@@ -271,7 +268,6 @@ impl KeyCache {
 }
 
 impl Row {
-    /// A row with the keys of a Dictionary.
     #[cold]
     #[inline(never)]
     fn of(reader: Reader, dictionary: &Variant, effort: Effort) -> Self {

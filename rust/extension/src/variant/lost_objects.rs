@@ -61,13 +61,11 @@ fn note(note: String) {
     }
 }
 
-/// Returns whether there are warnings to print.
 #[inline(always)]
 pub fn are_noted() -> bool {
     ARE_NOTED.load(Ordering::Relaxed)
 }
 
-/// Takes the warnings to print.
 #[cold]
 pub fn take() -> Vec<String> {
     ARE_NOTED.store(false, Ordering::Relaxed);

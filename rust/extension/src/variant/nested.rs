@@ -44,7 +44,6 @@ impl Nested {
     }
 }
 
-/// The address of something on the stack.
 #[inline(never)]
 fn stack_position() -> usize {
     let marker = 0_u8;

@@ -99,10 +99,10 @@ impl KnownObjects {
         Ok(class)
     }
 
-    /// Sets the property that was begun last; for `script`, the value is the path of the script to load.
+    /// Sets the property that was begun last. For `script`, the value is null or the path of the script to load.
     ///
     /// # Errors
-    /// Fails if `script` is not the path of a script of this project, or a setter has freed the object. If
+    /// Fails if `script` is neither null nor the path of a script of this project, or a setter has freed the object. If
     /// strict, also fails if the script cannot be attached, for example because it extends another class. The
     /// engine only prints an error for such a script.
     pub fn set_property(
@@ -171,7 +171,6 @@ impl NewObject {
         (!self.class.is_counted).then(|| self.object.instance_id())
     }
 
-    /// Begins the property with this name.
     pub fn begin_property(&mut self, text: Text<'_>) {
         self.is_script = matches!(text, Text::Utf8("script"));
         let mut names = self.class.properties.borrow_mut();

@@ -4,15 +4,11 @@ use variant_codec::Result;
 use variant_codec::stream::Part;
 use variant_engine::{DeferredValue, Slots, StagedValues, StringSlots};
 
-/// Parts for another thread, and the slots to fill.
 pub struct PartTask<'s> {
-    /// The parts, in order.
     pub parts: Vec<Part>,
-    /// The slots for their values.
     pub slots: PartSlots<'s>,
 }
 
-/// The slots of a task.
 pub enum PartSlots<'s> {
     /// Elements of an Array, or values of entries.
     Values(Slots<'s>),
@@ -20,7 +16,6 @@ pub enum PartSlots<'s> {
     Strings(StringSlots<'s>),
 }
 
-/// Hands parts to other threads.
 pub struct PartDispatcher<'k, 's> {
     bytes: usize,
     take: &'k dyn Fn(PartTask<'s>),
@@ -46,12 +41,10 @@ impl<'k, 's> PartDispatcher<'k, 's> {
         if self.value_bytes >= self.bytes { self.submit_values() } else { Ok(()) }
     }
 
-    /// Hands over elements of an Array.
     pub fn add_elements(&self, slots: Slots<'s>, part: Part) {
         (self.take)(PartTask { parts: vec![part], slots: PartSlots::Values(slots) });
     }
 
-    /// Hands over elements of a PackedStringArray.
     pub fn add_strings(&self, slots: StringSlots<'s>, part: Part) {
         (self.take)(PartTask { parts: vec![part], slots: PartSlots::Strings(slots) });
     }

@@ -59,7 +59,6 @@ impl<'c> Objects<'c> {
     }
 }
 
-/// A live Variant as a source.
 #[derive(Clone, Copy)]
 pub struct Live<'a, 's> {
     variant: &'a Variant,
@@ -67,7 +66,6 @@ pub struct Live<'a, 's> {
 }
 
 impl<'a, 's> Live<'a, 's> {
-    /// A source that writes `variant`.
     #[inline(always)]
     pub fn new(variant: &'a Variant, objects: Objects<'s>, strict: bool) -> Self {
         Self { variant, walker: Walker::new(objects, strict) }
@@ -81,7 +79,6 @@ impl<'a, 's> Live<'a, 's> {
         Self { walker: Walker { splitter, ..self.walker }, ..self }
     }
 
-    /// The Variant.
     pub fn variant(&self) -> &'a Variant {
         self.variant
     }
@@ -310,7 +307,8 @@ impl<'a, 's> Walker<'a, 's> {
     }
 
     /// Splits off the remaining elements or entries of a container for other threads if that is worth it, and
-    /// returns whether it did. The `done` ones have taken the output from `start` to `written`.
+    /// returns whether it did. The `done` elements or entries before them have filled the output from `start`
+    /// to `written`.
     #[inline(always)]
     fn split_off(
         self,
@@ -353,7 +351,7 @@ impl<'a, 's> Walker<'a, 's> {
     // Inlined, so that a level of nesting takes one stack frame besides the frame of `write_into`.
     #[inline(always)]
     fn write_array<S: Sink>(self, variant: &'a Variant, sink: &mut S, depth: u32) -> Result<()> {
-        // Getters may change any container, so write a copy that scripts cannot reach.
+        // Getters may change any container, and reading a read-only Array may modify it, so write a copy.
         if self.runs_getters(variant) || self.reader.reading_changes(variant) {
             let copy = variant.call("duplicate", &[]);
             return self.without_splitter().write_array_in_place(&copy, sink, depth);
@@ -672,7 +670,6 @@ impl<'a, 's> Walker<'a, 's> {
         sink.signal(Text::Utf32(self.units_of(&name)), object)
     }
 
-    /// The declared element type as it is written.
     fn declared(self, declared: ContainerType) -> Result<Declared> {
         Ok(match (declared, self.objects) {
             (ContainerType::Untyped, _) => Declared::Untyped,

@@ -16,12 +16,10 @@ pub struct Splitter<'a> {
 }
 
 impl<'a> Splitter<'a> {
-    /// A splitter without tails.
     pub fn new() -> Self {
         Self { tails: RefCell::default() }
     }
 
-    /// Whether anything was split off.
     pub fn has_tails(&self) -> bool {
         !self.tails.borrow().is_empty()
     }
@@ -52,11 +50,8 @@ impl<'a> Splitter<'a> {
 
 /// The remaining elements or entries of a container, which other threads write.
 pub struct Tail<'a> {
-    /// The elements or entries.
     pub items: TailItems<'a>,
-    /// Whether a value that would decode to a different value is an error.
     pub strict: bool,
-    /// Whether values that have a meaning only in the running game are errors.
     pub refuses_ids: bool,
     /// The level of its elements.
     pub depth: u32,
@@ -64,19 +59,15 @@ pub struct Tail<'a> {
     pub per_part: usize,
 }
 
-/// The elements or entries of a tail.
 #[derive(Clone)]
 pub enum TailItems<'a> {
-    /// Elements of an Array.
     Elements(Elements<'a>, Range<usize>),
     /// The next entries of a Dictionary, and their number.
     Entries(EntriesInPlace<'a>, usize),
-    /// Elements of a PackedStringArray.
     Strings(Strings<'a>, Range<usize>),
 }
 
 impl Tail<'_> {
-    /// The parts, in order.
     pub fn into_parts(self) -> Vec<Self> {
         let mut parts = Vec::new();
         let mut add = |items| parts.push(Self { items, ..self });

@@ -16,8 +16,8 @@ use variant_codec::format::SCRIPT_PATH_PREFIX;
 use variant_codec::{Error, Result};
 use variant_engine::{class_name, get_property, text_of};
 
-/// The stored properties of objects. Within one call, they are queried once per class and script if all its
-/// objects have the same properties.
+/// The stored properties of objects. If all objects of a class and script have the same properties, these are
+/// queried once in a call.
 ///
 /// A query makes the engine create a Dictionary for each property. `cargo xtask bench objects` encodes on one thread at
 /// 0.25 × the engine's speed with a query for each object, and at 2 × with one query.
@@ -26,7 +26,6 @@ pub struct StoredProperties(RefCell<HashMap<ClassAndScript, Option<Rc<Stored>>>>
 
 type ClassAndScript = (StringName, Option<InstanceId>);
 
-/// The stored parts of an object.
 pub struct Stored {
     pub class: GString,
     /// Whether readers accept the class, once it has been checked.
@@ -34,7 +33,6 @@ pub struct Stored {
     pub properties: Vec<Property>,
 }
 
-/// A stored property.
 pub struct Property {
     name: StringName,
     pub text: GString,

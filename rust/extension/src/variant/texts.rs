@@ -2,7 +2,7 @@
 
 use godot::builtin::GString;
 
-/// A cache of texts that were decoded more than once. Their Strings are created once and then shared.
+/// A cache of texts that were decoded more than once. Later values share their Strings.
 ///
 /// The cache soon turns itself off for data without repetition.
 pub struct TextCache {

@@ -8,14 +8,13 @@ use super::builder::VariantBuilder;
 use super::builder::sink::{ArrayFrame, DictionaryFrame};
 use super::input::Reading;
 
-/// Runs the checks of a [`VariantBuilder`], but builds only keys, creates no objects and loads no scripts.
+/// Runs the checks of a [`VariantBuilder`], but creates no objects and loads no scripts.
 pub struct Validator<'k> {
     builder: VariantBuilder<'k, 'k>,
     in_key: bool,
 }
 
 impl<'k> Validator<'k> {
-    /// A new validator.
     pub fn new(reading: Reading<'k>) -> Self {
         Self { builder: VariantBuilder::new(reading), in_key: false }
     }

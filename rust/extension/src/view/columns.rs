@@ -30,7 +30,6 @@ pub struct Column {
     key: Step,
     ty: VariantType,
     cells: Cells,
-    /// The value for rows without the field.
     default: Variant,
 }
 
@@ -141,10 +140,10 @@ impl Cells {
 
 impl Column {
     /// A column of the field at `key`, of this type. Rows without such a field get `default`. If `default` is
-    /// Nil, they get the type's own default.
+    /// Nil, the cells of a packed array get the type's own default.
     ///
     /// # Errors
-    /// Fails if the default has another type.
+    /// Fails if there is a packed array for the type, and `default` cannot be converted to its elements.
     pub fn new(key: Step, ty: VariantType, default: &Variant) -> Result<Self> {
         let mut cells = Cells::of(ty);
         let default = match (&cells, Reader::new().ty(default)) {

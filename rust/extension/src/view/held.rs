@@ -45,7 +45,6 @@ pub(super) use in_either;
 /// Bytes, their limits, and the known offsets of values in them.
 pub struct Held {
     bytes: OwnedBytes,
-    /// The offset of the bytes in the file.
     offset: u64,
     limits: Limits,
     format: Format,
@@ -98,8 +97,8 @@ impl Held {
     }
 }
 
-/// An empty input, for bytes that the engine cannot read or does not hold, so the engine can copy nothing
-/// from them.
+/// An empty input, so that the builder never lets the engine copy values from the input. Use it for bytes
+/// that the engine cannot read, or that are not in a PackedByteArray.
 pub fn no_input<'a>() -> Input<'a> {
     Input::Owned(PackedByteArray::new())
 }

@@ -23,7 +23,7 @@ pub struct Records {
     index: Index,
     limits: Limits,
     format: Format,
-    /// Set when the first record is known to be valid.
+    /// Set once there is a complete first record, and the data is known to be in `format`.
     is_known: OnceLock<()>,
 }
 
@@ -89,12 +89,12 @@ impl Records {
         self.source.size().map_err(Error::other)
     }
 
-    /// The end of the last record.
+    /// The end of the first `count` records.
     ///
     /// # Errors
     /// As [`Records::len`].
-    pub fn end(&self) -> Result<u64> {
-        let Some(last) = self.len()?.checked_sub(1) else { return Ok(0) };
+    pub fn end(&self, count: u64) -> Result<u64> {
+        let Some(last) = count.checked_sub(1) else { return Ok(0) };
         Ok(self.index.find(&self.source, last)?.map_or(0, |record| record.end))
     }
 

@@ -20,7 +20,8 @@ use crate::variant::nested::Nested;
 /// A visitor of the fields of each row.
 pub trait EachRow {
     /// Visits the row at `index`. `fields` has its fields in the order of the keys, and `input` is the input
-    /// for decoding them. `spent` is the share of the limits that earlier rows of the same value have used.
+    /// for decoding them. `spent` is the usage, by earlier rows of the same value, of the limits that rows
+    /// share.
     ///
     /// # Errors
     /// Fails if the bytes are invalid.
@@ -54,7 +55,6 @@ pub fn for_each_row(shown: &Shown, path: &[Step], keys: &[Step], each: &mut impl
     })
 }
 
-/// Calls `each` with the fields of all records.
 fn for_each_record<D: Dialect>(records: &Records, keys: Vec<Key<'_>>, each: &mut impl EachRow) -> Result<()> {
     let (limits, input, mut fields) = (records.limits(), no_input(), Fields::new(keys));
     records.for_each(0..u64::MAX, |index, record| {
@@ -72,7 +72,7 @@ pub struct Test {
     number: Option<Number>,
     /// For `in`: the type of the Array's elements, or of the Dictionary's keys.
     declared: Option<ContainerType>,
-    /// The nested call, for `in` with an Object, whose `_get` runs.
+    /// For `in` with an Object: counts the call as nested, because `_get` of the Object runs.
     _running: Option<Nested>,
 }
 

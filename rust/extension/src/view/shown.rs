@@ -110,11 +110,8 @@ impl Shown {
     /// As [`Shown::find`].
     pub fn range(&self, path: &[Step]) -> Result<[u64; 2]> {
         match self {
-            Self::Records(records) if path.is_empty() => Ok([0, records.end()?]),
-            _ => self.find(path, |found, held| {
-                let range = in_either!(found, view => view.range())?;
-                Ok([range.start, range.end].map(|at| held.offset() + at as u64))
-            }),
+            Self::Records(records) if path.is_empty() => Ok([0, records.end(records.len()?)?]),
+            _ => self.find(path, |found, held| range_of(&found, held)),
         }
     }
 
@@ -126,14 +123,27 @@ impl Shown {
         if let (Self::Records(_), []) = (self, path) {
             return Ok(self.slice(path, 0, i64::MAX)?.to_variant());
         }
-        let is_record = matches!((self, path), (Self::Records(_), [_]));
+        self.find(path, |found, held| decoded(&found, held, self.is_record(path)))
+    }
+
+    /// The value at a path, decoded, and its [range](Shown::range). They belong together even if the file grows
+    /// meanwhile.
+    ///
+    /// # Errors
+    /// As [`Shown::find`].
+    pub fn fetch_with_range(&self, path: &[Step]) -> Result<(Variant, [u64; 2])> {
+        if let (Self::Records(records), []) = (self, path) {
+            let len = records.len()?;
+            let values = self.slice(path, 0, i64::try_from(len).unwrap_or(i64::MAX))?;
+            return Ok((values.to_variant(), [0, records.end(len)?]));
+        }
         self.find(path, |found, held| {
-            let mut keys = KeyCache::default();
-            in_either!(found, view => {
-                let value = decode(&view, &held.input(), held.limits(), &mut keys)?;
-                if is_record { view.check_end().map(|()| value) } else { Ok(value) }
-            })
+            Ok((decoded(&found, held, self.is_record(path))?, range_of(&found, held)?))
         })
+    }
+
+    fn is_record(&self, path: &[Step]) -> bool {
+        matches!((self, path), (Self::Records(_), [_]))
     }
 
     /// The elements or records from `begin` up to, not including, `end`, as in `Array.slice`. The slice of a typed
@@ -184,6 +194,19 @@ impl Shown {
             })
         })
     }
+}
+
+/// Decodes a value. A record must have no trailing bytes.
+fn decoded(found: &Found<'_>, held: &Held, is_record: bool) -> Result<Variant> {
+    in_either!(found, view => {
+        let value = decode(view, &held.input(), held.limits(), &mut KeyCache::default())?;
+        if is_record { view.check_end().map(|()| value) } else { Ok(value) }
+    })
+}
+
+fn range_of(found: &Found<'_>, held: &Held) -> Result<[u64; 2]> {
+    let range = in_either!(found, view => view.range())?;
+    Ok([range.start, range.end].map(|at| held.offset() + at as u64))
 }
 
 fn slice_of_records(records: &Records, begin: i64, end: i64) -> Result<VarArray> {

@@ -16,7 +16,6 @@ use crate::schema::{Field, Label, MessageTable};
 use crate::varint::{LONGEST_VARINT, unzigzag};
 
 impl<'a> MessageDecoder<'a> {
-    /// The type of array that a list is decoded as.
     fn array_type(&self, kind: Kind) -> VariantType {
         use VariantType as T;
         match kind {
@@ -31,7 +30,6 @@ impl<'a> MessageDecoder<'a> {
         }
     }
 
-    /// Writes a list from its records.
     #[inline(always)]
     pub(super) fn decode_list<S: Sink>(
         &mut self,
@@ -196,7 +194,6 @@ impl<'a> MessageDecoder<'a> {
         Ok(count)
     }
 
-    /// Calls `take` with each element of a list.
     #[inline(never)]
     fn each_number(
         &self,
@@ -207,7 +204,7 @@ impl<'a> MessageDecoder<'a> {
         self.each_number_as(field.kind, field, records, take)
     }
 
-    /// [`Self::each_number`], inlined so that `kind` can be a constant.
+    /// Calls `take` with each element. Inlined, so that `kind` can be a constant.
     #[inline(always)]
     fn each_number_as(
         &self,
@@ -315,7 +312,6 @@ impl<'a> MessageDecoder<'a> {
         }
     }
 
-    /// Fills `places` with the elements of a list.
     #[inline(always)]
     fn fill<const N: usize>(
         &self,

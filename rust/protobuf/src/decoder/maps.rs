@@ -105,7 +105,8 @@ impl<'a> MessageDecoder<'a> {
         self.memory.entries.push(entry, &mut self.budget).at(at)
     }
 
-    /// Sorts entries by key. If a key repeats, the last entry wins.
+    /// Sorts entries by key. If a key repeats, the last entry wins. Strict mode refuses unsorted entries and
+    /// repeated keys.
     fn sort_entries(&mut self, table: &'a MessageTable, first: usize, level: u32) -> Result<()> {
         let bytes = self.bytes;
         let (key, value) = table.entry();

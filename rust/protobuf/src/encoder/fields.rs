@@ -14,7 +14,6 @@ use crate::varint::zigzag;
 use crate::wire::Wire;
 
 impl<'s> MessageEncoder<'s> {
-    /// Writes a tag and a varint or fixed bytes.
     #[inline(always)]
     pub(super) fn put_record(&mut self, field: &Field, class: Class, value: u64) -> Result<()> {
         let tag = self.wire.tag(field.tag, class);
@@ -38,7 +37,6 @@ impl<'s> MessageEncoder<'s> {
         })
     }
 
-    /// Writes only a tag.
     #[inline(always)]
     pub(super) fn put_tag(&mut self, field: &Field, class: Class) -> Result<()> {
         let tag = self.wire.tag(field.tag, class);
@@ -104,7 +102,7 @@ impl<'s> MessageEncoder<'s> {
         }
     }
 
-    /// Writes a tag, a length and a text that takes `bytes` bytes in UTF-8.
+    /// Writes a tag, a length and a text. `bytes` must be the length of the text in UTF-8.
     #[inline(always)]
     pub(super) fn put_text(&mut self, field: &'s Field, text: Text<'_>, bytes: usize) -> Result<()> {
         let tag = self.wire.tag(field.tag, Class::Bytes);
@@ -117,7 +115,6 @@ impl<'s> MessageEncoder<'s> {
         Ok(())
     }
 
-    /// Writes a String or StringName.
     #[inline(always)]
     pub(super) fn put_string(&mut self, field: &'s Field, ty: VariantType, text: Text<'_>) -> Result<()> {
         match field.kind {
@@ -148,7 +145,6 @@ impl<'s> MessageEncoder<'s> {
         self.int(number.into())
     }
 
-    /// Whether the field omits zeros.
     #[inline(always)]
     pub(super) fn leaves_zero_out(&self, field: &Field) -> bool {
         field.label == Label::Implicit

@@ -30,7 +30,6 @@ impl<'s> MessageEncoder<'s> {
         Ok(open)
     }
 
-    /// Writes all numbers of a packed array as a list.
     #[inline(never)]
     pub(super) fn put_packed_numbers(&mut self, field: &'s Field, ty: VariantType, le: &[u8]) -> Result<()> {
         use VariantType as T;
@@ -69,7 +68,6 @@ impl<'s> MessageEncoder<'s> {
         self.end_array(array)
     }
 
-    /// Writes numbers of a packed list.
     #[inline(always)]
     pub(super) fn put_ints(&mut self, field: &Field, ints: &mut impl Iterator<Item = i64>) -> Result<()> {
         let kind = field.kind;

@@ -9,7 +9,6 @@ use crate::kind::Kind;
 use crate::schema::{Field, NONE, UNKNOWN_KEY};
 
 impl<'s> MessageEncoder<'s> {
-    /// Starts a segment. Segments are sorted later.
     #[inline(always)]
     pub(super) fn begin_segment(&mut self, rank: u64) -> Result<()> {
         let bytes = size_of::<Segment>();

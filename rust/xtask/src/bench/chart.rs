@@ -31,7 +31,6 @@ const BEYOND: f64 = 1.5;
 /// Colours of the bars for one thread and for all threads.
 const COLOURS: [RGBColor; 2] = [RGBColor(150, 188, 224), RGBColor(38, 92, 160)];
 
-/// Draws the rows of these workloads into an SVG file.
 pub fn draw(rows: &[Row], names: &[&str], to: &Path) -> Result<()> {
     let rows: Vec<_> = rows.iter().filter(|row| names.contains(&row.workload.as_str())).collect();
     ensure!(!rows.is_empty(), "there is nothing to draw");
@@ -85,7 +84,6 @@ fn bar(root: &Area<'_>, panel: &mut Panel<'_, '_>, row: &Row, middle: f64) -> Re
     Ok(())
 }
 
-/// Draws lines and numbers at the powers of two, and the name of the direction above them.
 fn scale(root: &Area<'_>, panel: &Panel<'_, '_>, op: Op, rows: usize) -> Result<()> {
     let range = panel.x_range();
     for ratio in (-3..8).map(|power| 2_f64.powi(power)).filter(|ratio| range.contains(ratio)) {

@@ -66,10 +66,8 @@ struct Pace {
 const FULL: Pace = Pace { pairs: 15, seconds: 1.0 };
 const QUICK: Pace = Pace { pairs: 5, seconds: 0.1 };
 
-/// Everything that a run measured.
 #[derive(Debug, Serialize)]
 struct Report {
-    /// The engine's version.
     engine: String,
     build: Build,
     /// The processor model and the number of threads.
@@ -129,7 +127,7 @@ pub fn run(workspace: &Workspace, godot: &Godot, options: &Options) -> Result<()
     if options.document { page::write(workspace, &report) } else { Ok(()) }
 }
 
-/// The numbers of threads to measure: one, and one for each processor.
+/// The numbers of threads to measure: 1, and the number of processors.
 fn threads() -> Vec<usize> {
     let all = thread::available_parallelism().map_or(1, usize::from);
     if all > 1 { vec![1, all] } else { vec![1] }

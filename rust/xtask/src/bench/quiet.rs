@@ -28,7 +28,6 @@ pub fn require() -> Result<()> {
     );
 }
 
-/// The average number of busy processors while they are watched.
 fn busy_processors() -> Result<f64> {
     let before = ticks()?;
     thread::sleep(WATCHED);

@@ -12,9 +12,7 @@ const MARK: &str = "@@ ";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Op {
-    /// Value to bytes.
     Encode,
-    /// Bytes to value.
     Decode,
 }
 
@@ -27,22 +25,17 @@ impl fmt::Display for Op {
 /// One workload in one direction. Times are medians, in nanoseconds for one call.
 #[derive(Debug, Clone, Serialize)]
 pub struct Row {
-    /// The workload's name.
     pub workload: String,
     pub op: Op,
     /// The codec's number of threads.
     pub threads: usize,
-    /// The time of the engine's function.
     pub engine_ns: f64,
-    /// The time of the codec.
     pub codec_ns: f64,
     /// The median over all pairs of the engine's time divided by the codec's time.
     pub ratio: f64,
     /// The interquartile range of these ratios, divided by their median.
     pub spread: f64,
-    /// The time to free the engine's result.
     pub engine_free_ns: f64,
-    /// The time to free the codec's result.
     pub codec_free_ns: f64,
     /// The encoded size in bytes.
     pub bytes: u64,
@@ -65,7 +58,6 @@ struct Samples {
     codec_free: Vec<f64>,
 }
 
-/// The rows in Godot's output.
 pub fn rows(stdout: &str, workload: &str, threads: usize) -> Result<Vec<Row>> {
     let marked = stdout.lines().filter_map(|line| line.strip_prefix(MARK));
     marked

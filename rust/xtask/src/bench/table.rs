@@ -6,7 +6,6 @@ use comfy_table::{CellAlignment, Table, presets};
 
 use super::samples::Row;
 
-/// A table of every row with its times.
 pub fn full(rows: &[Row]) -> Table {
     let mut table = Table::new();
     table.load_preset(presets::NOTHING);

@@ -15,7 +15,6 @@ pub struct Workload {
     pub form: &'static str,
 }
 
-/// The source of a workload's value.
 #[derive(Debug, Clone)]
 pub enum Input {
     /// A kind in `godot-project/bench/data.gd`, and the number of items.

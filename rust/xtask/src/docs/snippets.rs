@@ -101,7 +101,6 @@ fn extract(file: &Path, text: &str) -> Result<Vec<Snippet>> {
 }
 
 impl Snippet {
-    /// The name for the snippet's files, which contains the document and line.
     fn name(&self) -> String {
         let (file, line) = &self.place;
         let file = file.with_extension("").display().to_string();
@@ -159,7 +158,6 @@ fn indented(code: &str, tabs: usize) -> String {
     script
 }
 
-/// Writes the scripts of all snippets into a folder.
 pub fn write(snippets: &[Snippet], folder: &Path) -> Result<()> {
     fs::create_dir_all(folder)?;
     for (name, script) in snippets.iter().flat_map(Snippet::scripts) {

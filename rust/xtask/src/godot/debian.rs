@@ -31,7 +31,6 @@ const WATCH_PACKAGES: [&str; 2] = ["valgrind", "libc6-dbg"];
 
 const PROGRAMS: &str = "usr/bin";
 
-/// Downloads and unpacks everything into `folder`.
 pub fn install(machine: &Machine, folder: &Path) -> Result<()> {
     machine.install(TESTING, "Godot", &PACKAGES, folder)
 }

@@ -20,7 +20,6 @@ pub use program::Godot;
 /// The version of the oldest engine that the addon supports.
 pub const OLDEST: (u32, u32) = (4, 4);
 
-/// The error if there is no valgrind.
 const NO_VALGRIND: &str = "valgrind cannot be had; on Debian: apt-get install valgrind libc6-dbg";
 
 /// The advice that ends every error about a missing engine.
@@ -103,7 +102,7 @@ fn try_program(program: &Path) -> Result<Godot> {
     })
 }
 
-/// The engine's version, if it starts and is new enough.
+/// The version of the engine. Fails unless the engine starts and the addon supports it.
 pub fn version(program: &Path) -> Result<String> {
     let answer = run::read(Command::new(program).args(["--headless", "--version"]))?;
     let version = answer.lines().last().unwrap_or_default().trim().to_owned();
@@ -157,7 +156,6 @@ fn private(home: &Path) -> Result<Godot> {
     Ok(godot)
 }
 
-/// Installs Debian's engine if possible, otherwise the official release.
 fn install(folder: &Path) -> Result<()> {
     if cfg!(all(target_os = "linux", target_arch = "x86_64"))
         && let Some(machine) = crate::debian::machine()

@@ -9,9 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct Godot {
     /// The editor program, which also runs projects.
     pub editor: PathBuf,
-    /// The release export template.
     pub template_release: Option<PathBuf>,
-    /// The debug export template.
     pub template_debug: Option<PathBuf>,
     /// The version, as `godot --version` prints it.
     pub version: String,

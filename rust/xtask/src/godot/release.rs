@@ -32,7 +32,6 @@ fn artifact() -> Result<(String, &'static str)> {
     Ok((format!("Godot_v{VERSION}_{archive}"), program))
 }
 
-/// Downloads the release into `folder`, checks it and unpacks it.
 pub fn install(folder: &Path) -> Result<()> {
     let (name, _) = artifact()?;
     fetch(VERSION, &name, folder)
@@ -71,7 +70,6 @@ fn download(address: &str, to: &Path) -> Result<()> {
         .with_context(|| format!("cannot download {address}; is `curl` installed and the network up?"))
 }
 
-/// Compares a file with its entry in a list of checksums.
 fn verify(file: &Path, name: &str, sums: &str) -> Result<()> {
     let expected = checksum_of(name, sums).with_context(|| format!("{CHECKSUMS} does not list {name}"))?;
     let found = sha512(file)?;

@@ -35,7 +35,6 @@ const EDITIONS: [Edition; 2] = [
 /// The name of the package and of its program.
 const SERVER: &str = "godot3-server";
 
-/// Whether server builds exist for this system.
 const HAS_SERVER: bool = cfg!(all(target_os = "linux", target_arch = "x86_64"));
 
 /// The project's folder in the user's home. This program creates the folder first, because Godot 3.2 reports
@@ -71,7 +70,6 @@ impl Godot3 {
     }
 }
 
-/// Returns whether a server build exists for this system, or `GODOT3_BIN` names an engine.
 pub fn can_be_had() -> bool {
     HAS_SERVER || env::var_os(VARIABLE).is_some()
 }
@@ -129,7 +127,6 @@ impl Edition {
         release::fetch(self.release, &format!("{}.zip", self.artifact()), folder)
     }
 
-    /// The name of the official program.
     fn artifact(&self) -> String {
         format!("Godot_v{}_linux_server.64", self.release)
     }

@@ -64,7 +64,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A length-prefixed byte string, padded to whole words.
+    /// Skips a length-prefixed byte string that is padded to whole words. With `clear`, zeroes the padding.
     fn text(&mut self, clear: bool) -> Result<()> {
         let length = self.word()? as usize;
         let start = self.at + length;

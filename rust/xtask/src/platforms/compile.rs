@@ -143,7 +143,7 @@ pub fn source(toolchain: &Toolchain<'_>) -> Result<PathBuf> {
     Ok(source)
 }
 
-/// Adds the files of [`OWN`]. The build system compares contents, so rewriting them causes no rebuild.
+/// Adds the files of [`OWN`]. The build system compares contents, so a rewritten file causes no rebuild.
 fn add_own(source: &Path) -> Result<()> {
     for (name, text) in OWN {
         let file = source.join("thirdparty").join(name);
@@ -153,7 +153,6 @@ fn add_own(source: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Applies the patches that are missing.
 fn apply_patches(source: &Path) -> Result<()> {
     for (name, from, to) in PATCHES {
         let file = source.join(name);

@@ -20,8 +20,8 @@ use crate::suite::{self, Access, Conformance};
 
 /// The number of random values for each run: few, because emulation is about twenty times slower.
 pub const RANDOM: u64 = 200;
-/// All suites except two. `hostile` repeats the checks of `random` for thousands of packets, and takes most
-/// of an hour under emulation. `large` tests threads, and takes ten minutes.
+/// All suites except `hostile`, `large` and `classes`. `hostile` repeats the checks of `random` for thousands
+/// of packets, and takes most of an hour under emulation. `large` tests threads, and takes ten minutes.
 pub const SUITES: [&str; 19] = [
     "surface",
     "report",

@@ -13,7 +13,6 @@ use crate::workspace::Workspace;
 const DOCUMENT: &str = "docs/platforms.md";
 const HEAD: &str = "| platform | library | engine-free tests | in a real engine |\n|---|---|---|---|";
 
-/// The results of one platform.
 #[derive(Clone, Debug, Default)]
 pub struct Row {
     /// The platform's name on the command line.
@@ -26,11 +25,9 @@ pub struct Row {
     pub engine: Option<String>,
     /// The number of passed checks in that engine.
     pub checks: u64,
-    /// The total time.
     pub seconds: u64,
 }
 
-/// A table for the terminal.
 pub fn printed(rows: &[Row]) -> String {
     let mut table = comfy_table::Table::new();
     table.load_preset(ASCII_MARKDOWN);

@@ -16,15 +16,12 @@ pub enum Library {
 /// The runner of the platform's programs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Runner {
-    /// No runner.
     Nothing,
     /// This machine.
     Itself,
     /// QEMU's user mode, by the name of its program.
     Qemu(&'static str),
-    /// Wine.
     Wine,
-    /// Node.js.
     Node,
 }
 
@@ -49,7 +46,6 @@ pub enum Engine {
 pub struct Platform {
     /// The name on the command line.
     pub name: &'static str,
-    /// The title in the tables.
     pub title: &'static str,
     pub triple: &'static str,
     /// Debian packages besides the compiler, in groups that platforms can share.
@@ -284,15 +280,13 @@ pub const PLATFORMS: [Platform; 14] = [
     },
 ];
 
-/// Platforms for which `cargo xtask test` type-checks the library. The web is the platform with 32-bit
-/// pointers.
+/// Platforms for which `cargo xtask test` type-checks the library. The web has 32-bit pointers.
 pub const CHECKED: [&str; 2] = ["windows-arm64", "web-nothreads"];
 /// Platforms for which `cargo xtask test` type-checks only the engine-free crates, because no Godot 4 is
 /// big-endian.
 pub const CHECKED_WITHOUT_ENGINE: [&str; 1] = ["linux-s390x"];
 
 impl Platform {
-    /// The options for building the platform's library.
     pub fn build(&self) -> Build {
         Build {
             profile: Profile::Release,
@@ -319,7 +313,6 @@ impl Platform {
     }
 }
 
-/// The platform of this name.
 pub fn named(name: &str) -> &'static Platform {
     const ALL: &[Platform] = &PLATFORMS;
     ALL.iter().find(|platform| platform.name == name).expect("the lists above name platforms")

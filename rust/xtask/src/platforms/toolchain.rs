@@ -29,12 +29,9 @@ const BUILD_STD: &str = "-Zbuild-std=std,panic_unwind,panic_abort";
 /// The time limit, long enough for an unoptimised test under emulation.
 const LIMIT: Duration = Duration::from_secs(3600);
 
-/// A compiler for other machines.
 pub struct Toolchain<'a> {
     pub workspace: &'a Workspace,
-    /// The source of Debian packages.
     pub machine: Machine,
-    /// The sandbox of the compiler.
     pub sandbox: Sandbox,
     folder: PathBuf,
     cargo_home: PathBuf,
@@ -61,7 +58,6 @@ impl<'a> Toolchain<'a> {
         self.folder.join(name)
     }
 
-    /// Installs a platform's Debian packages.
     pub fn install_packages(&self, platform: &Platform) -> Result<()> {
         let what = format!("what {} needs", platform.name);
         self.sandbox.add(&self.machine, TESTING, &what, &platform.packages.concat())
@@ -75,7 +71,6 @@ impl<'a> Toolchain<'a> {
         command
     }
 
-    /// A command that runs Debian's Cargo.
     pub fn cargo(&self) -> Command {
         let mut cargo = self.command("cargo");
         cargo.env("CARGO_HOME", &self.cargo_home).env("CARGO_TARGET_DIR", self.folder.join("target"));
@@ -117,7 +112,6 @@ impl<'a> Toolchain<'a> {
         Ok(())
     }
 
-    /// Type-checks the engine-free crates.
     pub fn check_without_engine(&self, platforms: &[&Platform]) -> Result<()> {
         let mut cargo = self.cargo();
         cargo.args(["check", "--quiet", BUILD_STD, "--lib", "--tests", "--features", "variant_codec/serde"]);
@@ -193,7 +187,6 @@ fn check_for(cargo: &mut Command, platforms: &[&Platform]) -> Result<()> {
     run::through(cargo)
 }
 
-/// Runs one test program.
 fn one(name: &str, command: &mut Command) -> Result<Tally> {
     let outcome = run::watch(command, Echo::Nothing, LIMIT)?;
     let tally = judge::rust_tally(&outcome.stdout);

@@ -82,7 +82,6 @@ fn version_in(log: &str) -> Option<&str> {
     log.lines().find_map(|line| line.strip_prefix("Godot Engine v")?.split(' ').next())
 }
 
-/// A web game with the addon.
 struct Game<'a> {
     toolchain: &'a Toolchain<'a>,
     platform: &'a Platform,
@@ -130,7 +129,6 @@ fn mend_threads(folder: &Path) -> Result<()> {
     document::replace_once(&script(folder), looks, &format!("{looks}&&wasmMemory"))
 }
 
-/// The JavaScript of an exported game.
 fn script(folder: &Path) -> PathBuf {
     folder.join(export::FOLDER).join("index.js")
 }

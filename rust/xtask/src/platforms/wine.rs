@@ -30,7 +30,6 @@ pub struct Wine<'a> {
 }
 
 impl<'a> Wine<'a> {
-    /// Installs wine, unless it is installed.
     pub fn open(toolchain: &'a Toolchain<'a>) -> Result<Self> {
         let sandbox =
             Sandbox::open(&toolchain.machine, &toolchain.workspace.tools(), &toolchain.folder("wine"))?;
@@ -54,7 +53,6 @@ impl<'a> Wine<'a> {
         Ok(wine)
     }
 
-    /// A command that runs a Windows program.
     pub fn command(&self, program: &Path) -> Command {
         let mut command = self.bare();
         command.arg(program);

@@ -25,7 +25,6 @@ const OBJECT: &str = "object";
 /// The number of random values in a round, besides the edge values.
 const ROUND: u64 = 1000;
 
-/// A Godot 3, a Godot 4 and their shared folder.
 struct Pair<'a> {
     workspace: &'a Workspace,
     old: &'a Godot3,
@@ -47,7 +46,6 @@ impl Pair<'_> {
         script::working(&self.new, &Work { name, count: Some(count), ..self.work }, &[("--folder", &folder)])
     }
 
-    /// The tally of an engine's checks. An error contains the log.
     fn judged(outcome: &Outcome) -> Result<Tally> {
         judge::suite(outcome).with_context(|| outcome.log.clone())
     }
@@ -146,7 +144,6 @@ fn exchange_files(pair: &Pair<'_>, count: u64) -> Result<Tally> {
     Ok(tally)
 }
 
-/// Counts equal items and prints different ones.
 fn compare(names: &[String], written: &[String], read: &[String]) -> Result<Tally> {
     ensure!(
         [written.len(), read.len()] == [names.len(); 2],

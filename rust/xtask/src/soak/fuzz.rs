@@ -76,7 +76,6 @@ fn folders(workspace: &Workspace, source: &Path, target: &str) -> Result<[PathBu
     Ok(folders)
 }
 
-/// The number of executed inputs in libFuzzer's final statistics.
 fn executed(log: &str) -> Option<u64> {
     let (_, rest) = log.rsplit_once("stat::number_of_executed_units:")?;
     rest.split_whitespace().next()?.parse().ok()

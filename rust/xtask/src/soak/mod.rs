@@ -90,7 +90,6 @@ const ACTIVITIES: &[Activity] = &[
 
 type Run = fn(&Stage<'_>, &Work) -> Result<Done>;
 
-/// An activity of `cargo xtask soak`.
 struct Activity {
     name: &'static str,
     /// The unit that the activity counts.
@@ -238,7 +237,6 @@ impl Work {
     }
 }
 
-/// The result of an activity.
 #[derive(Debug, Clone, Copy, Default)]
 struct Done {
     amount: u64,

@@ -21,13 +21,11 @@ const LIMIT: Duration = Duration::from_secs(20 * 60);
 
 /// The prefix of the number of inputs for which the engine, not the codec, leaks objects.
 const LEAKS_OF_ENGINE: &str = "Inputs of which the engine leaks objects: ";
-/// The engine's warning about leaked objects.
 const LEAKED_AT_EXIT: &str = "WARNING: ObjectDB instances leaked at exit";
 
 /// Activities after which the engine lists every leak. The other activities make the engine itself leak.
 const LEAK_NOTHING: [&str; 2] = ["calls", "jobs"];
 
-/// A command that runs an engine with an activity and options of this activity.
 pub fn engine(project: &Project<'_>, name: &str, options: &[(&str, &str)]) -> Command {
     let mut engine = project.headless();
     if LEAK_NOTHING.contains(&name) {
@@ -38,7 +36,6 @@ pub fn engine(project: &Project<'_>, name: &str, options: &[(&str, &str)]) -> Co
     engine
 }
 
-/// A command that runs an engine with `work`.
 pub fn working(project: &Project<'_>, work: &Work, options: &[(&str, &str)]) -> Command {
     let mut engine = engine(project, work.name, options);
     let seconds = if work.count.or(work.case).is_none() { Some(work.seconds) } else { None };
@@ -52,7 +49,6 @@ pub fn working(project: &Project<'_>, work: &Work, options: &[(&str, &str)]) -> 
     engine
 }
 
-/// Runs the activity that `work` names.
 pub fn run(on: &Stage<'_>, work: &Work) -> Result<Done> {
     let folder = on.workspace.project();
     let project = suite::bundled(on.workspace, on.godot, &folder)?;
@@ -80,8 +76,8 @@ pub fn judged(outcome: &Outcome) -> Result<Done> {
 
 /// Measures the most expensive known packets, then searches each entry point for other expensive packets.
 pub fn search(on: &Stage<'_>, work: &Work) -> Result<Done> {
-    /// The number of entry points for untrusted bytes (`suites/entries.gd`) and of comparisons
-    /// (`bench/search.gd`).
+    /// The number of searched functions: the entry points for untrusted bytes (`suites/entries.gd`) and the
+    /// comparisons (`bench/search.gd`).
     const ENTRIES: u64 = 11;
 
     let folder = on.workspace.project();

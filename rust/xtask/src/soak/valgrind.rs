@@ -16,7 +16,6 @@ use crate::project::{self, Project};
 use crate::run::{self, Echo};
 use crate::workspace::EXTENSION;
 
-/// Suppressions of expected reports.
 const SUPPRESSIONS: &str = include_str!("../../valgrind.supp");
 
 /// The default number of calls.
@@ -31,10 +30,8 @@ const LIMIT: Duration = Duration::from_secs(2 * 3600);
 /// blocks.
 const OWN_MEMORY: &str = "1024";
 
-/// The number of stack frames printed.
 const SHOWN_FRAMES: usize = 12;
 
-/// Runs the activities `jobs` and `calls` under valgrind.
 pub fn run(on: &Stage<'_>, work: &Work) -> Result<Done> {
     let valgrind = godot::valgrind(on.workspace, on.godot)?;
     let folder = project::copied(on.workspace, &Build { profile: Profile::Memcheck, ..Build::default() })?;
@@ -60,7 +57,6 @@ pub fn run(on: &Stage<'_>, work: &Work) -> Result<Done> {
     Ok(Done { amount: calls, tally })
 }
 
-/// A command that runs `engine` under `valgrind`.
 fn under(valgrind: &Command, suppressions: &Path, report: &Path, engine: &Command) -> Command {
     let mut command = Command::new(valgrind.get_program());
     command.args(valgrind.get_args());

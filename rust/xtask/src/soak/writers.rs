@@ -41,14 +41,12 @@ pub fn run(on: &Stage<'_>, work: &Work) -> Result<Done> {
     Ok(Done { amount: rounds, tally: Tally { passed, failed: 0 } })
 }
 
-/// The engine, and a folder for the files.
 struct Site<'a> {
     project: &'a Project<'a>,
     folder: &'a Path,
 }
 
 impl Site<'_> {
-    /// A command that starts a process in `role`.
     fn process(&self, role: &str, options: &[(&str, &str)]) -> Command {
         let folder = self.folder.display().to_string();
         let own = [("--folder", folder.as_str()), ("--role", role), ("--count", "1")];

@@ -19,7 +19,6 @@ use super::keys::{CachedKey, KeyCache, RowCursor};
 use super::part_tasks::PartDispatcher;
 use crate::thresholds::{LARGE_BYTES, engine_is_as_fast};
 
-/// Builds a live Variant.
 pub struct VariantBuilder<'k, 's> {
     building: Building<'s>,
     strictness: Strictness,
@@ -43,10 +42,10 @@ pub struct VariantBuilder<'k, 's> {
     created: CreatedObjects,
     /// Makes objects of registered classes.
     objects: Option<Box<ObjectReader>>,
-    /// The part of the input being read, and the offset of its last value.
+    /// The part of the input being read, and the offset of the value that started last.
     data: &'k [u8],
     value_at: usize,
-    /// Hands parts to other threads. Boxed, because most values are too small to need it.
+    /// Hands parts to other threads. Boxed to keep the builder small: most values are too small to be split.
     parts: Option<Box<PartDispatcher<'k, 's>>>,
 }
 
@@ -62,7 +61,6 @@ enum Key {
 }
 
 impl<'k, 's> VariantBuilder<'k, 's> {
-    /// A new builder.
     #[inline(always)]
     pub fn new(reading: Reading<'k>) -> Self {
         let Reading { input, strictness, limits, keys } = reading;
@@ -99,7 +97,6 @@ impl<'k, 's> VariantBuilder<'k, 's> {
         (self.finish(), objects)
     }
 
-    /// This builder, handing parts to other threads.
     pub fn with_parts(self, parts: PartDispatcher<'k, 's>) -> Self {
         Self { parts: Some(Box::new(parts)), ..self }
     }
@@ -114,7 +111,6 @@ impl<'k, 's> VariantBuilder<'k, 's> {
         Ok((self.building.finish_with_gaps(late), fill))
     }
 
-    /// The complete value.
     #[inline(always)]
     pub fn finish(self) -> Built {
         let fill = ConversionCounts { dropped: self.dropped, converted_text: self.converted_text };
@@ -150,7 +146,6 @@ impl<'k, 's> VariantBuilder<'k, 's> {
         }
     }
 
-    /// Refuses a path if too many names collide.
     #[inline(always)]
     pub fn check_names(&mut self, path: NodePathParts<'_>) -> Result<()> {
         path.names.iter().chain(path.subnames).try_for_each(|name| self.check_name(*name))
@@ -161,7 +156,6 @@ impl<'k, 's> VariantBuilder<'k, 's> {
         self.building.open_detached();
     }
 
-    /// The value that [`VariantBuilder::open_detached`] opened.
     pub fn close_detached(&mut self) -> Variant {
         self.building.close_detached()
     }
@@ -219,7 +213,8 @@ impl<'k, 's> VariantBuilder<'k, 's> {
     }
 }
 
-/// The error for a value that other threads are filling, so it cannot be read. A single thread then decodes everything.
+/// The error for a value that cannot be read, because other threads are filling it. A single thread then
+/// decodes everything.
 #[cold]
 fn unfinished() -> Error {
     Error::argument("another thread decodes a part of this value")

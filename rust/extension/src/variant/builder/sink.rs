@@ -31,11 +31,10 @@ pub struct DictionaryFrame {
     special: Option<Special>,
     len: usize,
     cursor: RowCursor,
-    /// The keys so far, if colliding ones are refused.
+    /// The keys so far, if they are counted.
     buckets: Option<Box<Buckets>>,
 }
 
-/// The special treatment that a Dictionary needs.
 enum Special {
     Typed(Box<TypedDictionary>),
     /// A Dictionary that stands for another value; the reader of objects handles it.

@@ -12,10 +12,9 @@ use super::{VariantBuilder, unfinished};
 use crate::variant::built::{CreatedObjects, check_converted_text};
 use crate::variant::objects;
 
-/// The memory of a value's text, in bytes. Only a String or a packed array has a longer text.
+/// The memory to allow for a value's text, in bytes. Only a String or a packed array has a longer text.
 const TEXT_OF_VALUE: usize = 1 << 10;
 
-/// The state of a typed Array.
 pub(super) struct TypedArray {
     pub element: ContainerType,
     /// The number of objects created before the element.
@@ -24,7 +23,6 @@ pub(super) struct TypedArray {
     pub unused: CreatedObjects,
 }
 
-/// The state of a typed Dictionary.
 pub(super) struct TypedDictionary {
     pub key: ContainerType,
     pub value: ContainerType,
@@ -65,7 +63,6 @@ impl VariantBuilder<'_, '_> {
         })
     }
 
-    /// Whether a container of the declared type takes the value that was put last.
     #[inline(always)]
     pub(super) fn last_fits(&self, declared: &ContainerType) -> bool {
         declared.takes_type(self.building.last_type(), |class, script| self.last_is_instance(class, script))

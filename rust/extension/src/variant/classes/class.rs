@@ -22,7 +22,6 @@ pub const FIRST_VERSION: i64 = 1;
 /// The property path of the metadata that holds an object's unknown properties.
 pub const UNKNOWN: &str = "metadata/_fast_variant_unknown";
 
-/// A registered class.
 pub struct Class {
     /// The name that is written.
     pub name: String,
@@ -36,7 +35,6 @@ pub struct Class {
     pub native: StringName,
     pub version: i64,
     pub properties: Vec<Property>,
-    /// Whether objects have a method `_loaded`.
     pub has_loaded: bool,
     /// Whether to keep unknown properties in the metadata [`UNKNOWN`], and write them back.
     pub keeps_unknown: bool,
@@ -48,7 +46,6 @@ pub struct Class {
     positions: HashMap<String, usize>,
 }
 
-/// A saved property.
 pub struct Property {
     pub name: StringName,
     pub text: String,
@@ -62,8 +59,8 @@ impl Class {
     /// A class with the options of `FastVariantClasses.register`.
     ///
     /// # Errors
-    /// Fails if an option is unknown or has the wrong type, if the script cannot make objects, or if a
-    /// property does not exist.
+    /// Fails if an option is unknown or invalid, if the script cannot make objects, or if a property does not
+    /// exist.
     pub fn of(script: Gd<Script>, options: &AnyDictionary) -> Result<Self> {
         let shown = script_label(&script);
         let fail = |reason: String| Err(Error::argument(format!("{shown}: {reason}")));
@@ -223,7 +220,6 @@ impl Class {
         self.lineage.contains(class)
     }
 
-    /// The error for data of another version.
     #[cold]
     pub fn wrong_version(&self, found: i64) -> Error {
         let (name, version) = (quoted(&self.name), self.version);
@@ -239,7 +235,6 @@ impl Class {
     }
 }
 
-/// The global names of a script and of its base scripts, and the names of its native classes.
 fn lineage(script: &Gd<Script>, native: &StringName) -> Vec<StringName> {
     let scripts = std::iter::successors(Some(script.clone()), |script| script.get_base_script());
     let named = scripts.map(|script| script.get_global_name()).filter(|name| !name.is_empty());
@@ -249,7 +244,6 @@ fn lineage(script: &Gd<Script>, native: &StringName) -> Vec<StringName> {
     named.chain(natives).collect()
 }
 
-/// Facts about the methods of a script.
 pub struct Methods {
     /// The number of arguments that `_init` needs.
     pub init_arguments: usize,
@@ -366,7 +360,6 @@ impl Property {
     }
 }
 
-/// The text of an option.
 fn text(option: &str, value: &Variant) -> Result<String> {
     match Reader::new().ty(value) {
         Some(VariantType::String | VariantType::StringName) => Ok(text_of(&value.stringify())),

@@ -16,9 +16,7 @@ use super::Registry;
 use crate::variant::source::element;
 use crate::variant::stored::{label, script_label};
 
-/// The declared type of a property.
 pub enum Declared {
-    /// Any Variant.
     Any,
     /// A built-in type other than Object.
     Type(VariantType),
@@ -27,7 +25,6 @@ pub enum Declared {
     /// Objects of one of these native classes, or of a script with one of these global names. A script
     /// without a global name appears as its native class. If the list is empty, any object.
     Object(Vec<StringName>),
-    /// A container.
     Container(VariantType, ElementTypes),
 }
 
@@ -85,13 +82,12 @@ impl Declared {
         }
     }
 
-    /// Returns whether the property declares element types.
     pub fn is_typed(&self) -> bool {
         matches!(self, Self::Container(_, ElementTypes::Declared(_)))
     }
 
-    /// Returns whether the engine may refuse an object that passed [`Declared::check`], because the
-    /// description of a property does not name a script without a global name.
+    /// Returns whether the engine may refuse an object that passed [`Declared::check`]. The description of a
+    /// property omits scripts without a global name, so `check` cannot test for them.
     pub fn may_be_refused(&self) -> bool {
         let is_native = |class| ClassDb::singleton().class_exists(class);
         matches!(self, Self::Object(classes) if classes.iter().any(is_native))
@@ -100,7 +96,7 @@ impl Declared {
     /// Checks that an int is a value of the property's enum, because no reader would accept any other int.
     ///
     /// # Errors
-    /// Fails if the int is not a value of the enum.
+    /// Fails if the int is neither 0 nor a value of the enum.
     pub fn check_enum(&self, value: &Variant) -> Result<()> {
         let Self::Enum(name, values) = self else { return Ok(()) };
         let int = Reader::new().int(value);
@@ -114,7 +110,7 @@ impl Declared {
     /// Converts a value to the type of a property of `object`.
     ///
     /// # Errors
-    /// Fails if that would change the value.
+    /// Fails if the value has another type, and converting it is impossible or would change it.
     pub fn check(
         &self,
         value: Variant,
@@ -229,7 +225,7 @@ impl Checks {
         }
     }
 
-    /// Converts a value as [`converted`] does.
+    /// Like [`converted`], but limits the number of conversions in a call.
     ///
     /// # Errors
     /// Fails if there have been too many conversions.
@@ -293,7 +289,7 @@ const ENTRY_BYTES: usize = 128;
 /// Copies a container into one with these element types.
 ///
 /// # Errors
-/// Fails if an element has another type, or two keys become one.
+/// Fails if an element cannot be converted, or two keys become one.
 pub fn typed(container: &Variant, types: &[ContainerType; 2], checks: &Checks) -> Result<Variant> {
     let reader = Reader::new();
     let mut building = Building::new();

@@ -21,7 +21,6 @@ const INLINE_LEVELS: u32 = 16;
 /// Limit on visited containers. Each takes at least 8 bytes of output, which is limited to 2 GiB.
 const MOST_CONTAINERS: usize = 1 << 28;
 
-/// The objects of a value.
 #[derive(Default)]
 pub struct Graph {
     objects: Vec<Found>,
@@ -36,7 +35,6 @@ pub struct Graph {
     is_too_deep: bool,
 }
 
-/// A collected object.
 pub struct Found {
     id: u64,
     pub what: What,
@@ -67,8 +65,8 @@ impl Graph {
     /// Collects the objects of a value. Getters run.
     ///
     /// # Errors
-    /// Fails if the value is too large or memory runs out. Other errors are reported when the value is
-    /// written, with their path.
+    /// Fails if the value is too large, memory runs out, or calls nest too deeply. Other errors are reported
+    /// when the value is written, with their path.
     pub fn of(value: &Variant, registry: &Registry) -> Result<Self> {
         let _running = Nested::enter()?;
         let mut graph = Self::default();
@@ -219,12 +217,11 @@ impl Graph {
         })
     }
 
-    /// The number of objects.
     pub fn len(&self) -> usize {
         self.objects.len()
     }
 
-    /// The object with this id; `None` if a getter has added it since.
+    /// The object with this id; `None` if it was not collected.
     pub fn find(&self, id: u64) -> Option<&Found> {
         self.by_id.get(&id).map(|index| &self.objects[*index])
     }
@@ -237,7 +234,6 @@ impl Graph {
         Error::object("a getter has added an object during the call")
     }
 
-    /// The objects in the table, in the order of the table.
     pub fn table(&self) -> impl ExactSizeIterator<Item = &Found> {
         self.table.iter().map(|index| &self.objects[*index])
     }
@@ -253,14 +249,12 @@ impl Graph {
         names.iter().map(String::as_str).zip(values)
     }
 
-    /// The values of an object's properties.
     pub fn values(&self, found: &Found, class: &Class) -> &[Variant] {
         self.values.get(found.first..found.first + class.properties.len()).unwrap_or_default()
     }
 }
 
 impl Found {
-    /// The index of the object in the table, if it is there.
     pub fn slot(&self) -> Option<usize> {
         self.slot
     }

@@ -48,7 +48,6 @@ pub mod tag {
     pub const RESOURCE: &str = "@resource";
     pub const PATH: &str = "path";
 
-    /// Returns whether a key looks like a tag.
     pub fn is_tag(key: &str) -> bool {
         key.as_bytes().first() == Some(&START)
     }
@@ -60,7 +59,6 @@ pub mod tag {
     }
 }
 
-/// A map by instance id.
 pub type ById<T> = HashMap<u64, T, BuildHasherDefault<IdHasher>>;
 
 /// Spreads instance ids over all bits. The engine chooses the ids, so they need no protection against collisions.
@@ -117,7 +115,6 @@ impl Registry {
         Ok(())
     }
 
-    /// Adds a folder of resources.
     pub fn add_folder(&mut self, folder: Folder) {
         self.folders.push(Arc::new(folder));
     }
@@ -136,7 +133,6 @@ impl Registry {
         self.by_script.get(&id).map(|index| &self.classes[*index])
     }
 
-    /// The class of a script.
     pub fn of(&self, script: &Gd<Script>) -> Option<&Arc<Class>> {
         self.of_script(script.instance_id().to_i64().cast_unsigned())
     }
@@ -167,7 +163,6 @@ impl Registry {
         })
     }
 
-    /// The names of the classes.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.classes.iter().map(|class| class.name.as_str())
     }

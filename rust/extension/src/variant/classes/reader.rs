@@ -33,8 +33,8 @@ pub struct ObjectReader {
     table: Vec<Entry>,
     /// The index of the next entry to be read.
     next: usize,
-    /// References, as pairs of indexes into the table: the object that contains the reference, or `u32::MAX`
-    /// if the value does, and the object referred to.
+    /// References, as pairs of indexes into the table. The first index is the object that contains the
+    /// reference, or `u32::MAX` if the value contains it. The second index is the object referred to.
     references: Vec<(u32, u32)>,
     is_in_value: bool,
     objects: Vec<NewObject>,
@@ -75,11 +75,9 @@ struct NewObject {
     is_target: bool,
 }
 
-/// The text that is expected next.
 #[derive(Clone, Copy)]
 enum Expected {
     Other,
-    /// A tag.
     Tag,
     /// The name of a class.
     Name,
@@ -87,7 +85,6 @@ enum Expected {
     Property(usize, usize),
 }
 
-/// A matched text.
 enum Passed {
     Tag(Kind),
     Name(Arc<Class>),
@@ -191,7 +188,7 @@ impl ObjectReader {
     }
 
     /// Begins a Dictionary of `len` entries, whose header starts at `at` and whose first key looks like a
-    /// tag. Pass `is_value` if this Dictionary is the value of the last key of another one with a tag.
+    /// tag. Pass `is_value` if this Dictionary is the value of the last key of another tagged Dictionary.
     pub fn begin(&mut self, at: usize, len: usize, is_value: bool) {
         let is_nested =
             is_value && matches!(self.frames.last(), Some(TaggedFrame { kind: Kind::Container(..), .. }));
@@ -205,7 +202,6 @@ impl ObjectReader {
         std::mem::take(&mut self.is_plain_next)
     }
 
-    /// Prepares for the next key.
     #[inline(always)]
     pub fn begin_key(&mut self) {
         self.expected = match self.frames.last() {
@@ -505,7 +501,7 @@ impl ObjectReader {
         }
     }
 
-    /// Fails for an object at `@objects` that the value does not reach: nothing could free it.
+    /// Fails for an object at `@objects` that the value does not reach, because nothing could free it.
     fn check_references(&self) -> Result<()> {
         self.memory.charge(self.table.len() * 2 * size_of::<Vec<u32>>())?;
         let mut is_reached = vec![false; self.table.len()];
@@ -536,7 +532,8 @@ impl ObjectReader {
     /// read last, so that the objects inside an object are complete before it.
     ///
     /// # Errors
-    /// Fails if an upgrade returns invalid data, or a script frees an object whose properties are not set yet.
+    /// Fails if an object at `@objects` is unreferenced, the data has no object for the target, an upgrade
+    /// returns invalid data, or a property cannot be set.
     pub fn complete(mut self) -> Result<()> {
         if self.target.is_some() {
             return Err(Error::object("expected data of an object for the target, found another value"));
@@ -747,7 +744,6 @@ fn is_container(value: &Variant) -> bool {
     matches!(Reader::new().ty(value), Some(VariantType::Array | VariantType::Dictionary))
 }
 
-/// Keeps a property by its name.
 fn put(
     kept: &mut Option<VarDictionary>,
     name: &GString,

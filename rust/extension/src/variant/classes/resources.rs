@@ -53,7 +53,7 @@ fn leaves(path: &str) -> bool {
     path.split(['/', '\\']).any(|part| part == "..")
 }
 
-/// The path of the resource's own file in the project, if it has one. Resources inside others have none.
+/// The path of the resource's own file in the project, if it has one. Resources inside other files have none.
 pub fn file_of(resource: &Gd<Resource>) -> Option<String> {
     let path = text_of(&resource.get_path());
     (path.starts_with(ROOT) && !path.contains("::") && !leaves(&path)).then_some(path)
@@ -110,7 +110,6 @@ pub fn load(registry: &Registry, uid: &str, path: &str) -> Result<Variant> {
     }
 }
 
-/// The current path of the resource with this UID.
 fn current_path(uid: &str) -> Option<String> {
     if !uid.starts_with(UID) {
         return None;
@@ -122,7 +121,6 @@ fn current_path(uid: &str) -> Option<String> {
     Some(text_of(&uids("get_id_path", &[id]).stringify()))
 }
 
-/// Calls a method of the singleton ResourceUID.
 fn uids(method: &str, arguments: &[Variant]) -> Variant {
     let singleton = Engine::singleton().get_singleton("ResourceUID");
     singleton.map_or_else(Variant::nil, |mut uids| uids.call(method, arguments))

@@ -13,7 +13,6 @@ use crate::variant::classes::graph::{Found, Graph, What};
 use crate::variant::classes::{Class, FIRST_VERSION, Registry, tag};
 use crate::variant::stored::script_label;
 
-/// The objects of a value and the registry of their classes.
 #[derive(Clone, Copy)]
 pub struct Registered<'c> {
     pub graph: &'c Graph,
@@ -195,7 +194,6 @@ impl<'s> Walker<'_, 's> {
         self.without_splitter().write_dictionary_in_place(variant, sink, depth)
     }
 
-    /// Writes the element type of an Array by name, and then the Array.
     pub(super) fn write_tagged_array<S: Sink>(
         self,
         registered: &'s Registered<'s>,
@@ -214,7 +212,6 @@ impl<'s> Walker<'_, 's> {
         })
     }
 
-    /// Writes the names of a Dictionary's types, and then the Dictionary.
     pub(super) fn write_tagged_dictionary<S: Sink>(
         self,
         registered: &'s Registered<'s>,

@@ -625,7 +625,8 @@ enum Untagged {
     Other(u8),
 }
 
-/// serde's buffer loses types, but the modules restore them.
+/// Flattened, tagged and untagged types lose Variant types in serde's buffer. The modules of
+/// `variant_codec::serde` restore them.
 #[test]
 fn fields_keep_their_types_where_serde_reads_ahead() {
     fn comes_back<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: T) {

@@ -457,13 +457,21 @@ func test_other_formats() -> bool:
 		_write(PATH, of_godot3)
 		checks.same_int("append_batch: %s" % values[0], ERR_FILE_CORRUPT, _write_silently("append_batch", PATH, [6]))
 		checks.same_bytes("the file: %s" % values[0], of_godot3, FileAccess.get_file_as_bytes(PATH))
+	# Records may be padded, if `allow_trailing_bytes` is set.
+	var padded := var_to_bytes({"day": 1})
+	padded.resize(padded.size() + 12)
+	_write(PATH, Wire.behind_lengths([padded]))
+	checks.same_int("append_batch to padded records", OK, FastVariantCodec.append_batch(PATH, [6]))
+	# After a power failure, the file may end in zeros.
+	_write(PATH, FastVariantCodec.pack_batch([1]) + PackedByteArray([0, 0, 0, 0, 0, 0, 0, 0]))
+	checks.truth("zeros", "empty record at byte 12;" in FastVariantCodec.try_append_batch(PATH, [6]).message)
 	# One changed bit makes a String of Godot 4 a PoolByteArray of Godot 3.
 	var changed := FastVariantCodec.pack_batch([28, "abcdefg", 3])
 	changed[16] ^= 16
 	_write(PATH, changed)
 	checks.same_value("load_batch of a changed bit", [[28], false],
 			[FastVariantCodec.load_batch(PATH).value, "Godot 3" in FastVariantCodec.load_batch(PATH).message])
-	checks.truth("try_append_batch", "record at byte 12 is not a value of Godot 4; convert" in FastVariantCodec.try_append_batch(PATH, [6]).message)
+	checks.truth("try_append_batch", "record at byte 12 is not a value of Godot 4; if" in FastVariantCodec.try_append_batch(PATH, [6]).message)
 	# One changed bit makes a Dictionary of Godot 4 an Array of Rect2 of Godot 3.
 	changed = FastVariantCodec.pack_batch([2, "Forest", {Vector2i(0, 2): 0, Vector2i(1, 2): 1}])
 	changed[36] ^= 8

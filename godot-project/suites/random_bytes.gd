@@ -150,7 +150,7 @@ func strings(count: int) -> Array[PackedByteArray]:
 	return texts
 
 
-## An Array of values of one type.
+## An Array whose values are of one type, with rare exceptions.
 func _run() -> PackedByteArray:
 	var type := _generator.randi() % TYPE_MAX
 	var kind := _generator.randi() % 2

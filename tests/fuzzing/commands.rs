@@ -27,7 +27,7 @@ pub fn check(data: &[u8]) {
     let open = || Input::of_bytes("input", data.to_vec(), &format);
     let mut out = Output::new(io::sink());
     let _ = textconv::textconv("input", open(), &mut out);
-    repair::search(data).lost.iter().for_each(|lost| assert!(lost.end <= data.len()));
+    repair::search(data, &[]).lost.iter().for_each(|lost| assert!(lost.end <= data.len()));
     let Ok(input) = open() else { return };
     let notation = if tail.below(2) > 0 { Notation::Plain } else { Notation::Lossless };
     let _ = show::show(&input, "", true, 1000, &mut out);

@@ -42,11 +42,12 @@ pub fn repair(input: &Input, to: &Path, force: bool, out: &mut Output) -> Outcom
         )));
     }
     let bytes = input.raw()?;
-    let found = search(&bytes);
+    let found = search(&bytes, &input.filled);
     if found.whole.is_empty() && (!bytes.is_empty() || input.damage.is_some()) {
         return Err(Failure::Data(format!(
-            "{}: no record is whole; {} is not written",
+            "{}: no record is whole{}; {} is not written",
             input.name,
+            if found.gave_up { ", as far as the search went" } else { "" },
             input::name_of(to)
         )));
     }
@@ -100,17 +101,19 @@ pub struct Found {
     pub gave_up: bool,
 }
 
-/// Finds whole records, in time linear in the size.
-pub fn search(bytes: &[u8]) -> Found {
-    Search::new(bytes).run()
+/// Finds whole records, in time linear in the size. No record may contain bytes in the ranges `filled`, which
+/// replace damage.
+pub fn search(bytes: &[u8], filled: &[Range<usize>]) -> Found {
+    Search::new(bytes, filled).run()
 }
 
 /// Searches damaged bytes for records. Lengths that are intact lead from a damaged record to a boundary,
 /// where another record starts. Damage before the boundary may look like records that reach past it.
 struct Search<'b> {
     bytes: &'b [u8],
+    filled: &'b [Range<usize>],
     limits: Limits,
-    /// The number of bytes that the search may still read. Damage that looks like records could be read again
+    /// The number of bytes that the search may still read. At 0, it only follows lengths. Damage that looks like records could be read again
     /// and again.
     work: usize,
     /// The next known boundary.
@@ -122,12 +125,13 @@ struct Search<'b> {
 }
 
 impl<'b> Search<'b> {
-    fn new(bytes: &'b [u8]) -> Self {
+    fn new(bytes: &'b [u8], filled: &'b [Range<usize>]) -> Self {
         /// Limit on how many times the search may read the input.
         const READINGS: usize = 64;
 
         Self {
             bytes,
+            filled,
             limits: limits(),
             work: bytes.len().saturating_mul(READINGS),
             boundary: bytes.len(),
@@ -148,7 +152,7 @@ impl<'b> Search<'b> {
                 found.whole.push(record);
                 continue;
             }
-            let next = self.next_start(at + 1..self.boundary).unwrap_or(self.boundary);
+            let next = self.next_start(at).unwrap_or(self.boundary);
             match found.lost.last_mut().filter(|lost| lost.end == at) {
                 Some(lost) => lost.end = next,
                 None => found.lost.push(at..next),
@@ -186,6 +190,9 @@ impl<'b> Search<'b> {
         let length = self.word(at)? as usize;
         let start = at + FRAME;
         let record = self.bytes.get(start..)?.get(..length).filter(|record| !record.is_empty())?;
+        if self.is_filled(start..start + length) {
+            return None;
+        }
         if quick_check(record, &self.limits).is_some() {
             self.charge(length);
             return Some(start..start + length);
@@ -202,10 +209,16 @@ impl<'b> Search<'b> {
     fn value_at(&mut self, start: usize) -> Option<Range<usize>> {
         let bytes = self.bytes.get(start..).filter(|bytes| !bytes.is_empty() && self.work > 0)?;
         let end = start + self.value_end(bytes).filter(|length| *length > HEADER)?;
-        if self.has_numbers(start) && (start + 1..end).any(|inside| self.is_start(inside)) {
+        let is_packed = self.ty(start).is_some_and(|ty| matches!(ty.shape(), Shape::Packed(..)));
+        if (is_packed || self.has_numbers(start)) && (start + 1..end).any(|inside| self.is_start(inside)) {
             return None;
         }
-        if end > self.boundary || !self.is_followed(end) || self.has_swallowed(&(start..end)) {
+        if end > self.boundary
+            || self.is_filled(start..end)
+            || !self.is_followed(end)
+            || self.has_swallowed(&(start..end))
+            || self.contains_last(start..end)
+        {
             return None;
         }
         let value = self.bytes.get(start..end)?;
@@ -231,15 +244,26 @@ impl<'b> Search<'b> {
         self.work = self.work.saturating_sub(FRAME + read);
     }
 
-    /// The offset in `range` of the next whole record's length. Lengths are multiples of four, but missing
-    /// bytes may shift a record to any offset.
-    fn next_start(&mut self, mut range: Range<usize>) -> Option<usize> {
-        range.find(|start| self.work > 0 && self.is_likely(*start) && self.is_start(*start))
+    /// The offset after `at`, up to the next boundary, of the next whole record's length. Lengths are multiples
+    /// of four, but missing bytes may shift a record to any offset. If the record at `at` is cut off by the end
+    /// of the file, its values may look like records, so the lengths must lead to the end.
+    fn next_start(&mut self, at: usize) -> Option<usize> {
+        let is_past_end = self.next(at).is_some_and(|next| next > self.bytes.len());
+        let is_cut_off = is_past_end && self.is_likely(at) && self.is_cut_off(at);
+        (at + 1..self.boundary).find(|start| {
+            self.work > 0
+                && self.is_likely(*start)
+                && (!is_cut_off || self.leads_to_end(*start))
+                && self.is_start(*start)
+        })
     }
 
     /// Whether a whole record starts at `at` and fits. An int in a damaged value may look like a length, so
     /// the record must have contents that confirm its length, or another whole record or the end must follow.
     fn is_start(&mut self, at: usize) -> bool {
+        if self.work == 0 {
+            return false;
+        }
         let Some(record) = self.record_at(at).filter(|record| self.fits(record)) else { return false };
         self.is_followed(record.end) || self.is_confirmed(&record) && !self.has_swallowed(&record)
     }
@@ -256,13 +280,30 @@ impl<'b> Search<'b> {
     /// Whether the record is torn and valid only with the first bytes of the next record.
     fn has_swallowed(&mut self, record: &Range<usize>) -> bool {
         let end = record.end;
+        if self.work == 0 {
+            return false;
+        }
         if self.record_at(end).is_some_and(|next| self.is_confirmed(&next)) || self.leads_to_end(end) {
             return false;
         }
+        self.charge(record.len());
         (record.start..end).any(|at| {
-            let next = self.record_at(at).filter(|next| next.end > end && self.is_confirmed(next));
-            next.is_some_and(|next| self.is_followed(next.end))
+            let next = self.next(at).filter(|next| *next > end && self.work > 0);
+            let Some(next) = next.and_then(|_| self.record_at(at)) else { return false };
+            self.leads_to_end(next.end) || self.is_confirmed(&next) && self.is_followed(next.end)
         })
+    }
+
+    /// Whether the value ends with a whole record and its length. A torn value may have swallowed this record.
+    fn contains_last(&mut self, value: Range<usize>) -> bool {
+        self.charge(value.len());
+        (value.start + 1..value.end)
+            .any(|at| self.next(at) == Some(value.end) && self.work > 0 && self.record_at(at).is_some())
+    }
+
+    fn is_filled(&self, range: Range<usize>) -> bool {
+        let next = self.filled.partition_point(|filled| filled.end <= range.start);
+        self.filled.get(next).is_some_and(|filled| filled.start < range.end)
     }
 
     /// Whether the record is compatible with the next boundary. A record that the boundary cuts is damage
@@ -270,7 +311,8 @@ impl<'b> Search<'b> {
     /// is false: a length has led into the middle of the record.
     fn fits(&mut self, record: &Range<usize>) -> bool {
         record.end <= self.boundary
-            || self.is_confirmed(record)
+            || self.work > 0
+                && self.is_confirmed(record)
                 && match self.record_at(self.boundary) {
                     Some(linked) => linked.end <= record.end,
                     None => self.is_boundary(record.end),
@@ -286,7 +328,7 @@ impl<'b> Search<'b> {
                 break *judged;
             }
             passed.push(at);
-            if self.leads_to_end(at) || self.record_at(at).is_some() {
+            if self.leads_to_end(at) || self.work > 0 && self.record_at(at).is_some() {
                 break true;
             }
             match self.next(at).filter(|_| self.is_likely(at)) {
@@ -323,8 +365,9 @@ impl<'b> Search<'b> {
             return false;
         }
         let (_, read) = self.read(value);
+        let has_one_length = self.has_numbers(at + FRAME);
         read.is_err_and(|error| match *error.kind() {
-            ErrorKind::UnexpectedEnd { .. } => true,
+            ErrorKind::UnexpectedEnd { needed, .. } => !has_one_length || length as usize == HEADER + needed,
             ErrorKind::BadCount { count, .. } => (1..length.into()).contains(&count),
             _ => false,
         })

@@ -1,4 +1,5 @@
-//! A server that reads files that a game saved with `FastVariantCodec.save_batch` or `FileAccess.store_var`.
+//! Reads a file that a game saved with `FastVariantCodec.save_batch` or `FileAccess.store_var`, within the limits of
+//! a server.
 //!
 //! cargo run -p variant_codec --example read_save -- FILE
 

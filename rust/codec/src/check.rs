@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::events::Source as _;
 use crate::format::{self, ContainerKind, Lane, Shape, VariantType};
 use crate::limits::{ALL_TYPES, Limits, Strictness};
-use crate::value::Value;
+use crate::stream::ValueBuilder;
 use crate::wire::header::bits::{BOOL, FLOAT, INT, NIL, STRING, STRING_NAME, WIDE_FLOAT, WIDE_INT};
 use crate::wire::{Cursor, Declared, Header, Padded};
 
@@ -56,7 +56,7 @@ pub(crate) fn check(bytes: &[u8], limits: &Limits) -> Result<Ends> {
     if let Some((_, ends)) = check_quickly(bytes, limits, &mut Rows::default(), Some(Ends::default())) {
         return Ok(ends.unwrap_or_default().sorted());
     }
-    drop(Value::decode(bytes, limits)?);
+    Decoder::new(bytes, Strictness::Strict, limits).decode_only(&mut ValueBuilder::of_keys())?;
     let mut ends = Ends::default();
     Decoder::new(bytes, Strictness::Strict, limits).decode_only(&mut ends)?;
     Ok(ends.sorted())

@@ -229,8 +229,8 @@ pub trait Sink {
         0
     }
 
-    /// The receiver of parts, if this sink lets other decoders fill in large Arrays and PackedStringArrays,
-    /// and values of entries.
+    /// The receiver of parts, if other decoders may supply elements of large Arrays and PackedStringArrays, or
+    /// values of Dictionary entries.
     #[inline(always)]
     fn in_parts(&mut self) -> Option<&mut impl PartSink<Self>> {
         None::<&mut NoParts>

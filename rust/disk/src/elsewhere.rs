@@ -1,4 +1,4 @@
-//! Stubs for features that only Linux has.
+//! Stubs for features that this crate uses only on Linux.
 
 use std::fs::File;
 use std::io;

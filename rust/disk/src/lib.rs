@@ -74,12 +74,12 @@ pub enum Failure {
     AmbiguousName,
     /// The record that starts at this byte is truncated or empty.
     #[error(
-        "truncated record at byte {0}; recover the records before it with load_batch and rewrite the file with save_batch"
+        "truncated or empty record at byte {0}; load_batch returns the records before it, and `gdvar repair` finds those after it"
     )]
     Truncated(u64),
     /// The record that starts at this byte is not a value of Godot 4.
     #[error(
-        "record at byte {0} is not a value of Godot 4; convert the file with convert_godot3_file if Godot 3 wrote it, else recover the other records with load_batch and rewrite the file with save_batch"
+        "the record at byte {0} is not a value of Godot 4; if Godot 3 wrote the file, convert it with convert_godot3_file; otherwise load_batch returns the records before it, and `gdvar repair` finds those after it"
     )]
     Invalid(u64),
     /// The file is in another format than records.
@@ -298,7 +298,7 @@ fn replace_now(
             Err(PathPersistError { error, .. }) if error.kind() == io::ErrorKind::AlreadyExists => {
                 return Err(error.into());
             }
-            // Not all file systems can rename without replacing. No one has created the file so far.
+            // Not all file systems can rename without replacing. The file was missing a moment ago.
             Err(PathPersistError { path, .. }) => path,
         },
     };
@@ -472,7 +472,7 @@ fn last_record(parts: &[Vec<u8>], start: u64) -> Option<u64> {
 
 /// The files that this process last appended to, most recent first. Their records need not be checked again.
 static APPENDED: Mutex<Vec<Appended>> = Mutex::new(Vec::new());
-const MOST_APPENDED: usize = 64;
+const MOST_APPENDED: usize = 1024;
 
 /// The state of a file after this process appended to it.
 #[derive(Clone)]

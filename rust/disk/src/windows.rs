@@ -106,7 +106,7 @@ pub fn sync_folder(_folder: &Path) {}
 /// Whether the file name in a path means another file. A colon starts a stream or a path on another drive.
 /// Windows drops dots and spaces at the end if the file exists.
 pub fn is_ambiguous(place: &str) -> bool {
-    // Splits the text, because the standard library treats `C:name` in a folder as a path on a drive.
+    // Splits the text, because `Path::file_name` would drop the `C:` of the path `C:name`.
     let name = place.rsplit(['/', '\\']).next().unwrap_or(place);
     let is_bare_drive = place.len() == 2;
     (name.contains(':') && !is_bare_drive) || (name.ends_with(['.', ' ']) && !matches!(name, "." | ".."))

@@ -1,7 +1,7 @@
 //! Files as other processes see them: replaced atomically, appended to in turn, whole after a kill.
 //!
-//! `cargo xtask platforms` runs these tests on each platform. The environment variable `EMULATOR` names the
-//! emulator that runs this program there.
+//! `cargo xtask platforms` runs these tests on each platform whose programs run on this machine. Under QEMU, the
+//! environment variable `EMULATOR` names the emulator.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -410,7 +410,7 @@ fn access_control_lists_are_kept() -> Result<()> {
     let mut found = [0; 256];
     let length = getxattr(&place, LIST, &mut found)?;
     assert_eq!(found[..length], list);
-    // A file does not get the folder's default list either.
+    // A replaced file without an access control list does not inherit the folder's default list.
     let other = resolved(folder.path().join("other.dat"))?;
     replace(&other, &[b"old".to_vec()])?;
     setxattr(folder.path(), "system.posix_acl_default", &list, XattrFlags::empty())?;

@@ -160,13 +160,14 @@ impl Job {
         let job = Self::new(Stage::Away, RunsOn::of(&limits), BUDGET, false);
         let (same, name, target) = (Arc::clone(&job), text_of(path), Target::of(path));
         run(Lane::Reading, &job, || {
-            // A path that cannot be written to has no pending saves.
-            let target = target.ok();
-            let turn = target.as_ref().map(Target::turn);
             Box::new(move || {
                 if same.progress.is_cancelled() {
                     return;
                 }
+                // A path that cannot be written to has no pending saves.
+                let target = target.ok();
+                // A load queues here, because while it waits for this thread, nothing should wait for it.
+                let turn = target.as_ref().map(Target::turn);
                 match files::read_records(&GString::from(&name), target.as_ref().zip(turn), &limits) {
                     Ok(file) => {
                         let unpacking = Unpacking::of(file.bytes, limits);

@@ -210,7 +210,7 @@ fn lints(on: &Stage<'_>) -> Result<Tally> {
 
 fn rust_tests(on: &Stage<'_>) -> Result<Tally> {
     let mut cargo = on.workspace.cargo();
-    // Enables all features of the crates for programs in Rust, because their examples run here too.
+    // The examples in the README of `variant_codec` need `serde`.
     cargo.args(["test", "--workspace", "--features", "variant_codec/serde"]);
     let outcome = run::watch(&mut cargo, Echo::DirectErrors, CARGO_LIMIT)?;
     let tally = judge::rust_tally(&outcome.stdout);

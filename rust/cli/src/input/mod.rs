@@ -102,6 +102,8 @@ pub struct Input {
     pub shows_progress: bool,
     /// The damage in the compressed file that holds the contents.
     pub damage: Option<String>,
+    /// The ranges of the zeros that replace damaged blocks.
+    pub filled: Vec<Range<usize>>,
 }
 
 /// The offset and the bytes of a value in a file.
@@ -205,6 +207,7 @@ impl Input {
             godot3: None,
             shows_progress: false,
             damage: None,
+            filled: Vec::new(),
         };
         let mut input = input.recognised(format, key.as_ref(), &mut Vec::new())?;
         if format.godot3 || !format.godot4 && input.is_of_godot3(format.holds)? {
@@ -237,11 +240,11 @@ impl Input {
             }
             Some(Foreign::Compressed) => {
                 let fills = format.damage == Damage::Filled;
-                let Decompressed { contents, damage } =
+                let Decompressed { contents, filled, damage } =
                     wrapped::decompress(&self.raw()?, fills).map_err(damaged)?;
                 match damage {
                     Some(error) if format.damage == Damage::Refused => return Err(damaged(error)),
-                    damage => self.damage = damage,
+                    damage => (self.damage, self.filled) = (damage, filled),
                 }
                 contents
             }

@@ -12,7 +12,9 @@
 //! "GDEC" | MD5 of the contents, 16 bytes | size u64 | initialization vector, 16 bytes | contents, padded to 16 bytes
 //! ```
 
+use std::fmt::Write as _;
 use std::io::{self, Read};
+use std::ops::Range;
 
 use aes::Aes256;
 use aes::cipher::KeyIvInit as _;
@@ -75,7 +77,9 @@ impl<'b> Fields<'b> {
 pub struct Decompressed {
     /// The contents up to the last whole block, with zeros for damaged blocks.
     pub contents: Vec<u8>,
-    /// The error of the first damaged block.
+    /// The ranges of the zeros.
+    pub filled: Vec<Range<usize>>,
+    /// The error of the first damaged block, and the number of bytes that are missing at the end.
     pub damage: Option<String>,
 }
 
@@ -101,7 +105,7 @@ pub fn decompress(file: &[u8], fills: bool) -> Result<Decompressed, String> {
     let blocks = size / block_size + 1;
     let mut sizes = Fields(fields.take(blocks.saturating_mul(size_of::<u32>()))?);
     let (mut contents, mut damage) = (Vec::new(), None);
-    let (mut good, mut filled) = (0, file.len() / BYTES_PER_FILLED);
+    let (mut good, mut filled, most_filled) = (0, Vec::new(), file.len() / BYTES_PER_FILLED);
     for index in 0..blocks {
         let expected = block_size.min(size - index * block_size);
         let start = contents.len();
@@ -122,15 +126,20 @@ pub fn decompress(file: &[u8], fills: bool) -> Result<Decompressed, String> {
                 if is_cut_off || !fills {
                     break;
                 }
-                if filled > 0 {
-                    filled -= 1;
+                if filled.len() < most_filled {
                     contents.resize(start + expected, 0);
+                    filled.push(start..contents.len());
                 }
             }
         }
     }
     contents.truncate(good);
-    Ok(Decompressed { contents, damage })
+    let missing = size.saturating_sub(good);
+    if let Some(damage) = damage.as_mut().filter(|_| missing > 0) {
+        write!(damage, "; the last {missing} bytes of the contents are missing")
+            .map_err(|error| error.to_string())?;
+    }
+    Ok(Decompressed { contents, filled, damage })
 }
 
 /// Decompresses a block into `into`. Appends at most `expected` bytes.
@@ -231,7 +240,7 @@ mod tests {
 
     fn whole(file: &[u8]) -> Result<Vec<u8>, String> {
         match decompress(file, false)? {
-            Decompressed { contents, damage: None } => Ok(contents),
+            Decompressed { contents, damage: None, .. } => Ok(contents),
             Decompressed { damage: Some(error), .. } => Err(error),
         }
     }

@@ -190,9 +190,9 @@ fn count_whole<S: ReadAt + ?Sized>(source: &S, bytes: &mut Vec<u8>) -> Result<us
     Ok(TESTED)
 }
 
-/// The file offset of the first record that the engine does not read as a value. Such a record shows Godot
-/// 3's format or damage. Tests the first four records, up to the first one that is truncated or longer than
-/// 64 MiB.
+/// The file offset of the first record that the engine does not read as a value, perhaps with padding of
+/// zeros. Such a record shows Godot 3's format or damage. Tests the first four records, up to the first one
+/// that is empty, truncated or longer than 64 MiB.
 ///
 /// # Errors
 /// As [`foreign`].
@@ -201,10 +201,12 @@ pub fn find_invalid<S: ReadAt + ?Sized>(source: &S) -> Result<Option<u64>> {
     let mut records = FirstRecords::of(source)?;
     for _ in 0..TESTED {
         let at = records.at;
-        if !records.read_next(WHOLE, &mut bytes)? {
+        if !records.read_next(WHOLE, &mut bytes)? || bytes.is_empty() {
             break;
         }
-        if !is_one_value(&bytes) {
+        let value = Outline::of(&bytes, 1);
+        let trailing = bytes.get(value.end()..).unwrap_or_default();
+        if value.error().is_some() || trailing.iter().any(|byte| *byte != 0) {
             return Ok(Some(at));
         }
     }

@@ -50,7 +50,7 @@ pub(super) fn hunks(old: &[u32], new: &[u32], names: usize) -> Result<Vec<Hunk>>
     Ok(search.found)
 }
 
-/// The occurrences of a number in a range of either list.
+/// The occurrences of a number in a range of the old list and in a range of the new list.
 #[derive(Clone, Copy, Default)]
 struct Seen {
     old: Occurrences,

@@ -17,6 +17,8 @@ pub struct ValueBuilder {
     current: Value,
     /// Set if keys are hashed. Each value in a key is hashed once, at any depth.
     keys: Option<Keys>,
+    /// Whether only keys are built. Other values are read as null.
+    only_keys: bool,
     /// Bytes charged since the last check for free memory.
     unchecked: usize,
 }
@@ -55,6 +57,16 @@ impl ValueBuilder {
         Self { keys: Some(Keys::default()), ..Self::default() }
     }
 
+    /// A builder that fails as [`ValueBuilder::strict`] does, but keeps only the keys of open Dictionaries.
+    pub(crate) fn of_keys() -> Self {
+        Self { only_keys: true, ..Self::strict() }
+    }
+
+    /// Whether the next value is not built.
+    fn skips(&self) -> bool {
+        self.only_keys && self.keys.as_ref().is_some_and(|keys| keys.level == 0)
+    }
+
     /// The value that was built.
     pub fn into_value(self) -> Value {
         self.current
@@ -73,7 +85,7 @@ impl ValueBuilder {
         if let Some(Keys { hasher, level: 1.., hash }) = &mut self.keys {
             *hash = hasher.hash_one((value.ty().id(), count, contents));
         }
-        self.current = value;
+        self.current = if self.skips() { Value::Nil } else { value };
         Ok(())
     }
 
@@ -98,7 +110,7 @@ impl ValueBuilder {
     /// A vector for the announced elements. Reserves at most 64 elements, because the announced count is
     /// untrusted.
     fn reserved<T>(&mut self, announced: usize) -> Result<Vec<T>> {
-        let count = announced.min(64);
+        let count = if self.skips() { 0 } else { announced.min(64) };
         self.takes(count * size_of::<T>())?;
         Ok(Vec::with_capacity(count))
     }
@@ -182,6 +194,9 @@ impl Sink for ValueBuilder {
 
     #[inline(never)]
     fn text(&mut self, ty: VariantType, text: Text<'_>) -> Result<()> {
+        if self.skips() {
+            return self.set(Value::Nil);
+        }
         let text = self.owned(text)?;
         self.set(if ty == VariantType::StringName { Value::StringName(text) } else { Value::String(text) })
     }
@@ -214,6 +229,9 @@ impl Sink for ValueBuilder {
     #[inline(never)]
     fn packed(&mut self, ty: VariantType, lanes: Lanes<'_>) -> Result<()> {
         use VariantType as T;
+        if self.skips() {
+            return self.set(Value::Nil);
+        }
         self.takes(lanes.le.len().saturating_mul(2))?;
         let value = match ty {
             T::PackedByteArray => Value::PackedByteArray(lanes.le.to_vec()),
@@ -232,6 +250,9 @@ impl Sink for ValueBuilder {
 
     #[inline(never)]
     fn node_path(&mut self, path: NodePathParts<'_>) -> Result<()> {
+        if self.skips() {
+            return self.set(Value::Nil);
+        }
         path.names.iter().chain(path.subnames).try_for_each(|part| self.takes_text(*part))?;
         let owned = |parts: &[Text<'_>]| parts.iter().map(|part| part.to_lossy()).collect();
         self.set(Value::NodePath(NodePath {
@@ -270,6 +291,9 @@ impl Sink for ValueBuilder {
     fn end_element(&mut self, array: &mut Self::Array) -> Result<()> {
         self.add_hash(&mut array.hash);
         let value = self.take();
+        if self.skips() {
+            return Ok(());
+        }
         self.push(&mut array.built.values, value)
     }
 
@@ -351,6 +375,9 @@ impl Sink for ValueBuilder {
         }
         self.add_hash(&mut properties.hash);
         let property = (std::mem::take(name), self.take());
+        if self.skips() {
+            return Ok(());
+        }
         self.push(&mut properties.built, property)
     }
 
@@ -371,6 +398,9 @@ impl Sink for ValueBuilder {
 
     #[inline(never)]
     fn string(&mut self, strings: &mut Vec<String>, text: Text<'_>) -> Result<()> {
+        if self.skips() {
+            return Ok(());
+        }
         let text = self.owned(text)?;
         self.push(strings, text)
     }

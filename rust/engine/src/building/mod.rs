@@ -215,7 +215,7 @@ impl<'s> Building<'s> {
         self.place = std::ptr::null_mut();
     }
 
-    /// Closes the innermost open container and returns it; the container is the current value again.
+    /// Closes the innermost open container and returns it. The next value again goes where the container was opened.
     #[inline(always)]
     fn pop(&mut self) -> Option<Open> {
         let closed = self.open.pop();

@@ -256,7 +256,8 @@ impl FastVariantCodec {
     }
 
     /// Reads and decodes the file at [param path] as [method load_batch] does with the same [param limits], in the
-    /// background, after saves started earlier by [method save_batch_async].
+    /// background, after saves started earlier by [method save_batch_async]. Records that are saved or appended while
+    /// the load waits for earlier jobs are loaded as well.
     ///
     /// With [member FastVariantLimits.allow_objects], setters run, so the main thread decodes, in slices of 2
     /// milliseconds per frame; as with [method decode_batch_async], Nodes that you do not receive are freed.

@@ -51,7 +51,7 @@ impl Items for Slots<'_> {
 /// Calls `work` until it has taken all items, in order, on several threads if that is allowed and worthwhile.
 /// Each call takes a part of about equally many bytes, so that no thread gets all large items:
 /// `cargo xtask bench pack_batch` takes 6.7 ms, and 7.8 ms with parts of equally many items. The calling
-/// thread keeps a `K`, such as a cache, from call to call; each part on the pool has its own.
+/// thread passes one `K`, such as a cache, to all its calls of `work`. Each call on the pool gets a new one.
 ///
 /// Background work yields to calls in the foreground, and stops when it is cancelled.
 pub fn spread<T: Items, K: Default>(mut items: T, parallel: bool, work: impl Fn(&mut T, &mut K) + Sync) {

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use fastrand::Rng;
 use support::{Folder, batch, encoded};
-use variant_codec::{Limits, Value, frames};
+use variant_codec::{Array, Limits, Reals, Value, frames};
 
 fn record(random: &mut Rng, levels: u8) -> Value {
     let name = "n".repeat(random.usize(..20));
@@ -263,8 +263,7 @@ fn lengths_that_lead_to_no_whole_record_hide_none() {
 fn a_record_is_kept_if_a_torn_length_leads_into_it() {
     let torn = batch(&[player("Ada", (0..20).collect())]);
     let rest = [player("Mia", vec![8; 20]), player("Bob", vec![])];
-    // Without its last 12 bytes, the torn record is an Array whose last elements are the next length and record.
-    for end in (5..torn.len()).filter(|end| *end != torn.len() - 12) {
+    for end in 5..torn.len() {
         let (found, said) = repaired(&[&torn[..end], &batch(&rest)].concat());
         assert!(found.ends_with(&rest), "torn at {end}: {said}");
     }
@@ -279,6 +278,36 @@ fn a_torn_array_does_not_swallow_the_next_record() {
         let (found, said) = repaired(&[&torn[..end], &batch(&rest)].concat());
         assert!(found.ends_with(&rest), "torn at {end}: {said}");
     }
+}
+
+/// With the next record, or its first bytes, each of these is a value.
+#[test]
+fn a_torn_value_does_not_contain_the_next_record() {
+    let texts = Value::PackedByteArray(vec![7; 100]);
+    let cases: [(Value, usize, [Value; 2]); 4] = [
+        (Value::from_iter([("speed", 2)]), 12, [Value::from_iter([("name", "Ada")]), 4.into()]),
+        (Value::Int(200), 4, [300.into(), 400.into()]),
+        (Value::Vector2(Reals::Single([3.0, 4.0])), 8, [Value::Vector2(Reals::Single([5.0, 6.0])), 7.into()]),
+        (texts, 96, [Value::from_iter([("name", "x".repeat(60))]), Value::Array(Array::default())]),
+    ];
+    for (torn, missing, rest) in cases {
+        let rest = [Value::from_iter([("gold", 1)])].into_iter().chain(rest).map(encoded).collect::<Vec<_>>();
+        let torn = batch(&[encoded(torn)]);
+        let bytes = [batch(&rest[..1]), torn[..torn.len() - missing].to_vec(), batch(&rest[1..])].concat();
+        let (found, said) = repaired(&bytes);
+        assert_eq!(found, rest, "{said}");
+        assert!(said.contains("lost: "), "{said}");
+    }
+}
+
+/// The ints look like lengths, and the texts after them like records.
+#[test]
+fn a_part_of_a_torn_record_is_no_record() {
+    let item = || Value::from_iter([("hp", Value::Int(16)), ("items", Value::Nil)]);
+    let last = batch(&[encoded([item(), item(), Value::Int(3)].into_iter().collect::<Value>())]);
+    let first = encoded(Value::from_iter([("gold", 1)]));
+    let bytes = [&batch(std::slice::from_ref(&first))[..], &last[..last.len() - 4]].concat();
+    assert_eq!(repaired(&bytes).0, [first]);
 }
 
 /// `store_var` writes a text with a byte-order mark, and `get_var` reads it.

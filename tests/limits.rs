@@ -11,7 +11,7 @@ fn read(bytes: &[u8], limits: &Limits, spent: Spent) -> Result<Spent> {
     decoder.decode_only(&mut builder).map(|_| decoder.spent())
 }
 
-/// If the limits admit all data of a length, the parts of such data may be read independently.
+/// If [`Limits::admit_all_of`] accepts a length, no input of that length exceeds the limits on the whole input.
 #[test]
 fn what_admits_all_data_of_a_length() {
     let none = Limits::unlimited();

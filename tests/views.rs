@@ -321,6 +321,16 @@ fn fields_may_be_wanted_twice_and_numbers_be_keys() {
             found.iter().map(|field| field.as_ref().map(|field| field.as_i64().unwrap())).collect();
         assert_eq!(ints, [Some(1), Some(2), Some(1), None]);
     }
+    // Two forms of each key.
+    let (hp, seven) = (Value::from("hp"), Value::from(7));
+    for keys in [
+        [Key::Text("hp"), Key::Segment("hp")],
+        [Key::Text("hp"), Key::Value(&hp)],
+        [Key::Int(7), Key::Value(&seven)],
+    ] {
+        Fields::new(keys.to_vec()).read(&view, &mut found).unwrap();
+        assert!(found.iter().all(Option::is_some), "{keys:?}");
+    }
 }
 
 #[test]

@@ -52,7 +52,8 @@ pub fn mutate(data: &mut Vec<u8>, max: usize, seed: u64) {
                 data.splice(at..at, bytes.repeat(levels));
             }
             8 => {
-                // Repeats a range and increments the count before it; in a Dictionary, an entry repeats.
+                // Repeats a range, and increments the word before it, which may be a count. In a Dictionary, this
+                // can repeat an entry.
                 let copy = data[at..end].to_vec();
                 data.splice(end..end, copy);
                 let count = at.saturating_sub(WORD);

@@ -1,7 +1,7 @@
 ## Calls every method repeatedly, on valid and broken input; memory and objects must not grow.
 ##
-## A case calls every method that takes one value on every edge value, and then makes every kind of batch once. `cargo
-## xtask soak` also checks for leaks that the engine reports at its end.
+## A case encodes and decodes every edge value, and then makes every kind of batch once. `cargo xtask soak` also checks
+## for leaks that the engine reports at its end.
 extends "res://suites/soak/activity.gd"
 
 ## The number of elements of values that are large enough for several threads.
@@ -106,7 +106,7 @@ func _prepare() -> void:
 	_limits.append_array([null, FastVariantLimits.for_network(), FastVariantLimits.unlimited()])
 
 
-## Calls every method that takes one value on every value.
+## Encodes every value and decodes its bytes, intact and damaged, with and without full objects.
 func _call_all() -> void:
 	for subject in _good:
 		_call_good(subject)

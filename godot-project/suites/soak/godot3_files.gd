@@ -1,7 +1,7 @@
 ## Exchanges files with Godot 3.
 ##
-## Reads Godot 3's values (`from3.dat`), describes them (`back3.txt`) and rewrites them (`back3.dat`), also
-## through a converted file (`converted3.txt`). Writes values for Godot 3 (`from4.dat`, `from4.txt`), also by
+## Reads Godot 3's values (`from3.dat`), describes them (`back3.txt`) and rewrites them (`back3.dat`). Converts the
+## file and describes the values that this engine reads from it (`converted3.txt`). Writes values for Godot 3 (`from4.dat`, `from4.txt`), also by
 ## converting a file that this engine wrote (`converted4.dat`). `cargo xtask soak` compares these files. Here,
 ## all forms of a call must agree, and must refuse values without a counterpart. A case makes one random
 ## value.

@@ -72,7 +72,7 @@ fn output_that_cannot_be_written_is_reported() {
             let output = gdvar(command, folder).stdout(full).output().expect("gdvar runs");
             let (code, message) = said(&output);
             assert_eq!(code, Some(3), "{command:?}");
-            // `repair` does not claim to have written the records.
+            // The error comes first: `repair` must not report its records as written before it.
             assert!(message.starts_with("error: standard output: "), "{command:?}: {message}");
         }
     }

@@ -298,7 +298,8 @@ fn replace_now(
             Err(PathPersistError { error, .. }) if error.kind() == io::ErrorKind::AlreadyExists => {
                 return Err(error.into());
             }
-            // Not all file systems can rename without replacing. The file was missing a moment ago.
+            // Not all file systems can rename without replacing. A plain rename then suffices, because no file was
+            // at `place` a moment ago.
             Err(PathPersistError { path, .. }) => path,
         },
     };

@@ -103,7 +103,7 @@ pub fn sync(file: &File) -> io::Result<()> {
 /// Does nothing: the system syncs names to disk by itself.
 pub fn sync_folder(_folder: &Path) {}
 
-/// Whether the file name in a path means another file. A colon starts a stream or a path on another drive.
+/// Whether Windows may open another file than the one that the folder lists under this name. A colon starts a stream or a path on another drive.
 /// Windows drops dots and spaces at the end if the file exists.
 pub fn is_ambiguous(place: &str) -> bool {
     // Splits the text, because `Path::file_name` would drop the `C:` of the path `C:name`.

@@ -51,7 +51,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The class of a single value. In the compact wire format, negative numbers and bools have other
+    /// The class of a single value. In the compact wire format, bools and negative varints have other
     /// classes.
     pub const fn class(self) -> Class {
         match self {

@@ -702,8 +702,8 @@ impl<'a, D: Dialect> View<'a, D> {
         self.write_part_into(sink, &mut Spent::default())
     }
 
-    /// Like [`View::write_into`], for one of several parts of an input. `spent` is the usage, by earlier
-    /// parts, of the limits that all parts share.
+    /// Like [`View::write_into`], for one of several parts of an input. `spent` is the share of the
+    /// common limits that earlier parts have used.
     ///
     /// # Errors
     /// As [`View::write_into`].

@@ -96,7 +96,7 @@ impl<'k, D: Dialect> Fields<'k, D> {
     pub fn new(keys: Vec<Key<'k>>) -> Self {
         let has_one_place = |(index, key): (usize, &Key<'_>)| {
             let means_two = matches!(key, Key::Segment(_)) && key.index().is_some();
-            !means_two && !keys[..index].contains(key)
+            !means_two && !keys[..index].iter().any(|earlier| earlier.is_same(key))
         };
         let can_skim = keys.iter().enumerate().all(has_one_place);
         let remembers = keys.len() > 1 || keys.iter().any(Key::may_be_another);

@@ -64,6 +64,14 @@ impl<'k> Key<'k> {
         }
     }
 
+    /// Whether both keys match the same entry of a Dictionary.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        match (self.text(), other.text()) {
+            (None, None) => self == other || self.index().is_some() && self.index() == other.index(),
+            (one, other) => one == other,
+        }
+    }
+
     pub(super) fn text(&self) -> Option<&'k str> {
         match self {
             Self::Text(text) | Self::Segment(text) => Some(text),

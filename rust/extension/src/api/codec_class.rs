@@ -530,8 +530,8 @@ impl FastVariantCodec {
     /// [br]- [code]piece_offsets[/code], a [PackedInt64Array], and [code]piece_kinds[/code], a
     /// [PackedByteArray]: the pieces of the bytes. A piece reaches from its offset to the next one, or to
     /// [code]end[/code]. Its kind is 0 for content, 1 for a header, 2 for the declared type of a container, 3
-    /// for a count or length, and 4 for padding. There are at most eight pieces for each of
-    /// [param max_nodes]; the remaining bytes count as content.
+    /// for a count or length, and 4 for padding. There are at most 8 × [param max_nodes] pieces
+    /// in total; the remaining bytes count as content.
     ///
     /// Each node has these keys:
     /// [br]- [code]type[/code]: an [enum Variant.Type]; [code]type_name[/code]: its name;

@@ -103,8 +103,8 @@ pub fn no_input<'a>() -> Input<'a> {
     Input::Owned(PackedByteArray::new())
 }
 
-/// Builds the value that `write` writes from bytes in `input`. Refuses objects even if the limits allow them;
-/// `measure` then looks for an earlier error in the bytes.
+/// Builds the value that `write` writes from bytes in `input`. Refuses objects even if the limits allow them.
+/// Before it reports an object that the limits allow, it runs `measure`, whose error it reports instead.
 ///
 /// # Errors
 /// Fails if the bytes are invalid or contain objects.

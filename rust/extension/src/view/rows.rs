@@ -20,8 +20,8 @@ use crate::variant::nested::Nested;
 /// A visitor of the fields of each row.
 pub trait EachRow {
     /// Visits the row at `index`. `fields` has its fields in the order of the keys, and `input` is the input
-    /// for decoding them. `spent` is the usage, by earlier rows of the same value, of the limits that rows
-    /// share.
+    /// for decoding them. `spent` is the share of the common limits that earlier rows of the same value
+    /// have used.
     ///
     /// # Errors
     /// Fails if the bytes are invalid.

@@ -191,7 +191,7 @@ impl<'a> MessageDecoder<'a> {
         Ok(foreign)
     }
 
-    /// Sorts the records from `first` on by field. Keeps only the last member of each oneof.
+    /// Sorts the records by field, starting at index `first`. Keeps only the last member of each oneof.
     #[inline(always)]
     pub(super) fn settle(&mut self, message: &'a MessageTable, first: usize, level: u32) -> Result<()> {
         if !message.oneofs.is_empty() {

@@ -12,8 +12,8 @@ use crate::debian::STABLE;
 use crate::run::{self, Echo};
 use crate::sandbox::Sandbox;
 
-/// Wine, from the stable suite because the testing suite lacks it; the zlib of wine's libraries, which Debian
-/// installs in another folder; and a locale that allows any file name.
+/// Wine, from the stable suite because the testing suite lacks it; the zlib that wine's libraries need, which
+/// Debian installs outside wine's folder; and a locale that allows any file name.
 const PACKAGES: [&str; 4] = ["libc-bin", "libwine", "libz-mingw-w64", "wine64"];
 const ZLIB: &str = "usr/x86_64-w64-mingw32/lib/zlib1.dll";
 const OWN_LIBRARIES: &str = "usr/lib/x86_64-linux-gnu/wine/x86_64-windows";

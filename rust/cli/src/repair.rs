@@ -209,8 +209,12 @@ impl<'b> Search<'b> {
     fn value_at(&mut self, start: usize) -> Option<Range<usize>> {
         let bytes = self.bytes.get(start..).filter(|bytes| !bytes.is_empty() && self.work > 0)?;
         let end = start + self.value_end(bytes).filter(|length| *length > HEADER)?;
+        let is_number = self.has_numbers(start);
         let is_packed = self.ty(start).is_some_and(|ty| matches!(ty.shape(), Shape::Packed(..)));
-        if (is_packed || self.has_numbers(start)) && (start + 1..end).any(|inside| self.is_start(inside)) {
+        // If the value fills the bytes up to intact lengths, a record inside must do so too.
+        let is_linked = end < self.bytes.len() && self.leads_to_end(end);
+        let mut hides = |inside| self.is_start(inside) && (!is_linked || self.leads_to(inside, end));
+        if (is_packed || is_number) && (start + 1..end).any(&mut hides) {
             return None;
         }
         if end > self.boundary
@@ -356,6 +360,18 @@ impl<'b> Search<'b> {
             self.leads_to_end = leads;
         }
         self.leads_to_end.get(at) == Some(&true)
+    }
+
+    /// Whether the lengths from `at` lead exactly to `end`.
+    fn leads_to(&mut self, mut at: usize, end: usize) -> bool {
+        while at < end
+            && self.work > 0
+            && let Some(next) = self.next(at)
+        {
+            self.charge(0);
+            at = next;
+        }
+        at == end
     }
 
     /// Whether the end cuts off the record whose length is at `at`.

@@ -310,6 +310,16 @@ fn a_part_of_a_torn_record_is_no_record() {
     assert_eq!(repaired(&bytes).0, [first]);
 }
 
+/// The elements look like a record that continues with the next record.
+#[test]
+fn a_changed_length_hides_no_packed_array() {
+    let ints = Value::PackedInt32Array(vec![28, 16, 12, 8, 8]);
+    let values = ["first".into(), ints, Value::Int(13), Value::Int(14)].map(encoded);
+    let mut bytes = batch(&values);
+    bytes[20] = 29;
+    assert_eq!(repaired(&bytes).0, values);
+}
+
 /// `store_var` writes a text with a byte-order mark, and `get_var` reads it.
 #[test]
 fn what_engines_read_is_kept() {

@@ -142,9 +142,10 @@ pub fn decompress(file: &[u8], fills: bool) -> Result<Decompressed, String> {
     Ok(Decompressed { contents, filled, damage })
 }
 
-/// Decompresses a block into `into`. Appends at most `expected` bytes.
+/// Decompresses a block into `into`. Appends at most one byte more than `expected`.
 fn decompress_block(mode: u32, block: &[u8], expected: usize, into: &mut Vec<u8>) -> io::Result<()> {
-    let mut read = |source: &mut dyn Read| source.take(expected as u64).read_to_end(into).map(drop);
+    // The decoders check their checksum at the end, which they reach only if asked for another byte.
+    let mut read = |source: &mut dyn Read| source.take(expected as u64 + 1).read_to_end(into).map(drop);
     match mode {
         0 => {
             // The header may claim a false size. FastLZ expands a byte to fewer than 256 bytes.
@@ -264,6 +265,35 @@ mod tests {
         for frame in [frame, small_window, declared] {
             assert!(whole(&file_of(BLOCK - 1, &[frame])).is_err());
         }
+    }
+
+    #[test]
+    fn checksums_and_sizes_are_checked() -> Result<(), String> {
+        use flate2::Compression;
+        use flate2::read::{GzEncoder, ZlibEncoder};
+
+        let contents = b"Ada".as_slice();
+        let (mut gzip, mut zlib) = (Vec::new(), Vec::new());
+        GzEncoder::new(contents, Compression::none())
+            .read_to_end(&mut gzip)
+            .map_err(|error| error.to_string())?;
+        ZlibEncoder::new(contents, Compression::none())
+            .read_to_end(&mut zlib)
+            .map_err(|error| error.to_string())?;
+        for (mode, block) in [(GZIP, gzip), (1, zlib)] {
+            let file = |size, block: &[u8]| {
+                let mut file = file_of(size, &[block.to_vec()]);
+                file[COMPRESSED.len()..][..4].copy_from_slice(&mode.to_le_bytes());
+                whole(&file)
+            };
+            assert_eq!(file(3, &block), Ok(contents.to_vec()));
+            assert!(file(2, &block).is_err());
+            let at = block.windows(3).position(|bytes| bytes == contents).expect("stored");
+            let mut changed = block;
+            changed[at] = b'E';
+            assert!(file(3, &changed).is_err());
+        }
+        Ok(())
     }
 
     #[test]

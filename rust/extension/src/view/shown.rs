@@ -133,9 +133,8 @@ impl Shown {
     /// As [`Shown::find`].
     pub fn fetch_with_range(&self, path: &[Step]) -> Result<(Variant, [u64; 2])> {
         if let (Self::Records(records), []) = (self, path) {
-            let len = records.len()?;
-            let values = self.slice(path, 0, i64::try_from(len).unwrap_or(i64::MAX))?;
-            return Ok((values.to_variant(), [0, records.end(len)?]));
+            let values = self.slice(path, 0, i64::MAX)?;
+            return Ok((values.to_variant(), [0, records.end(values.len() as u64)?]));
         }
         self.find(path, |found, held| {
             Ok((decoded(&found, held, self.is_record(path))?, range_of(&found, held)?))

@@ -18,7 +18,8 @@ static TURN_ENDED: Condvar = Condvar::new();
 /// queue, which only costs time.
 const IGNORES_CASE: bool = cfg!(any(windows, target_os = "macos"));
 
-/// A turn in the queue of a file, until dropped. A job queues when it starts, so later calls see its result.
+/// A turn in the queue of a file, until dropped. A background save queues when it is called, so later calls see
+/// its result. A background load queues when it runs.
 pub struct Turn {
     place: PathBuf,
     number: u64,

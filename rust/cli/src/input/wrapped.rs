@@ -79,7 +79,7 @@ pub struct Decompressed {
     pub contents: Vec<u8>,
     /// The ranges of the zeros.
     pub filled: Vec<Range<usize>>,
-    /// The error of the first damaged block, and the number of bytes that are missing at the end.
+    /// The error of the first damaged block. If blocks are filled, also the number of bytes missing at the end.
     pub damage: Option<String>,
 }
 
@@ -135,7 +135,7 @@ pub fn decompress(file: &[u8], fills: bool) -> Result<Decompressed, String> {
     }
     contents.truncate(good);
     let missing = size.saturating_sub(good);
-    if let Some(damage) = damage.as_mut().filter(|_| missing > 0) {
+    if let Some(damage) = damage.as_mut().filter(|_| fills && missing > 0) {
         write!(damage, "; the last {missing} bytes of the contents are missing")
             .map_err(|error| error.to_string())?;
     }

@@ -160,7 +160,8 @@ impl<'a, S: ReadAt + ?Sized> FirstRecords<'a, S> {
         read_block(self.source, self.at, FRAME_BYTES, bytes)?;
         let start = self.at + bytes.len() as u64;
         let length = bytes.first_chunk().map(|frame| wire::record_length(*frame));
-        let Some(length) = length.filter(|length| u64::from(*length) <= longest.min(self.size - start))
+        let Some(length) =
+            length.filter(|length| u64::from(*length) <= longest.min(self.size.saturating_sub(start)))
         else {
             return Ok(false);
         };

@@ -392,6 +392,9 @@ fn run(lane: Lane, job: &Arc<Job>, make: impl FnOnce() -> Box<dyn FnOnce() + Sen
             }) {
                 same.finish(Outcome::Failed(error));
             }
+            if same.progress.is_cancelled() {
+                same.cancel();
+            }
         })
     };
     if let Err(work) = background::queue(lane, make) {

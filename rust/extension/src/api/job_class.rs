@@ -28,10 +28,11 @@ use crate::variant::built::CreatedObjects;
 /// ```
 ///
 /// A job that has neither references nor signal connections is cancelled; a save always completes, even if
-/// the game quits. Objects that a job has created and that you did not receive are freed. You may change and
-/// free a job's arguments as soon as the call returns, with the exceptions in
-/// [method FastVariantCodec.encode_batch_async]. Jobs of one kind run in the order in which they were
-/// started, and yield to calls that the game waits for.
+/// the game quits. If a Node may be freed while it awaits a job, keep the job in a member variable: the engine
+/// never frees the local variables of such a function. Objects that a job has created and that you did not
+/// receive are freed. You may change and free a job's arguments as soon as the call returns, with the
+/// exceptions in [method FastVariantCodec.encode_batch_async]. Jobs of one kind run in the order in which they
+/// were started, and yield to calls that the game waits for.
 #[derive(GodotClass)]
 #[class(tool, base=RefCounted)]
 pub struct FastVariantJob {

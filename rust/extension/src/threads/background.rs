@@ -82,11 +82,13 @@ pub fn queue(lane: Lane, make: impl FnOnce() -> Work) -> Result<(), Work> {
 
 /// Allows queuing. Called each time the library is loaded.
 pub fn open() {
+    foreground::set_stopping(false);
     *lock(&WORKERS) = Workers::default();
 }
 
-/// Ends the threads after all queued work. Called before the library is unloaded.
+/// Ends the threads after all queued saves, and cancels all other work. Called before the library is unloaded.
 pub fn stop() {
+    foreground::set_stopping(true);
     let Workers { reading, writing, .. } =
         std::mem::replace(&mut *lock(&WORKERS), Workers { stopped: true, ..Workers::default() });
     for Worker { work, thread } in [writing, reading].into_iter().flatten() {

@@ -11,6 +11,14 @@ use super::lock;
 /// because those calls may be waiting for the background work.
 const PAUSE: Duration = Duration::from_millis(10);
 
+/// Whether the library is about to be unloaded, which cancels all work that can be cancelled.
+static STOPPING: AtomicBool = AtomicBool::new(false);
+
+/// Cancels all work that can be cancelled, or allows new work.
+pub fn set_stopping(stopping: bool) {
+    STOPPING.store(stopping, Ordering::Relaxed);
+}
+
 /// The progress of some work, and whether it is cancelled.
 #[derive(Default)]
 pub struct Progress {
@@ -43,7 +51,7 @@ impl Progress {
 
     /// Whether it was cancelled.
     pub fn is_cancelled(&self) -> bool {
-        self.cancelled.load(Ordering::Relaxed)
+        self.cancelled.load(Ordering::Relaxed) || STOPPING.load(Ordering::Relaxed)
     }
 }
 

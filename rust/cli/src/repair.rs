@@ -249,15 +249,18 @@ impl<'b> Search<'b> {
     }
 
     /// The offset after `at`, up to the next boundary, of the next whole record's length. Lengths are multiples
-    /// of four, but missing bytes may shift a record to any offset. If the record at `at` is cut off by the end
-    /// of the file, its values may look like records, so the lengths must lead to the end.
+    /// of four, but missing bytes may shift a record to any offset. Values in the record at `at` may look like
+    /// records. If its own length leads to the end, or the end cuts it off, the lengths of a record inside must
+    /// lead to the end as well.
     fn next_start(&mut self, at: usize) -> Option<usize> {
-        let is_past_end = self.next(at).is_some_and(|next| next > self.bytes.len());
-        let is_cut_off = is_past_end && self.is_likely(at) && self.is_cut_off(at);
+        let must_lead_to_end = match self.next(at) {
+            Some(next) if next > self.bytes.len() => self.is_likely(at) && self.is_cut_off(at),
+            next => next == Some(self.boundary) && self.leads_to_end(self.boundary),
+        };
         (at + 1..self.boundary).find(|start| {
             self.work > 0
                 && self.is_likely(*start)
-                && (!is_cut_off || self.leads_to_end(*start))
+                && (!must_lead_to_end || self.leads_to_end(*start))
                 && self.is_start(*start)
         })
     }

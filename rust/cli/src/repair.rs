@@ -267,12 +267,17 @@ impl<'b> Search<'b> {
 
     /// Whether a whole record starts at `at` and fits. An int in a damaged value may look like a length, so
     /// the record must have contents that confirm its length, or another whole record or the end must follow.
+    /// The int may precede a key, so a text must be followed by the length and header of another record.
     fn is_start(&mut self, at: usize) -> bool {
         if self.work == 0 {
             return false;
         }
         let Some(record) = self.record_at(at).filter(|record| self.fits(record)) else { return false };
-        self.is_followed(record.end) || self.is_confirmed(&record) && !self.has_swallowed(&record)
+        let is_text = self.ty(record.start).is_some_and(|ty| matches!(ty.shape(), Shape::Text));
+        self.is_followed(record.end)
+            || self.is_confirmed(&record)
+                && (!is_text || self.is_likely(record.end) && self.is_boundary(record.end))
+                && !self.has_swallowed(&record)
     }
 
     /// Whether the contents of the record confirm its length. Any bytes are valid numbers.
@@ -398,10 +403,10 @@ impl<'b> Search<'b> {
         at.checked_add(FRAME)?.checked_add(length as usize)
     }
 
-    /// Whether the bytes at `at` look like the length and the header of a record.
+    /// Whether the bytes at `at` look like the length and the header of a record. Only Nil has no contents.
     fn is_likely(&self, at: usize) -> bool {
-        self.word(at).is_some_and(|length| length.is_multiple_of(4))
-            && self.word(at + FRAME).is_some_and(is_header)
+        let (Some(length), Some(header)) = (self.word(at), self.word(at + FRAME)) else { return false };
+        length.is_multiple_of(4) && is_header(header) && (length as usize > HEADER || header == 0)
     }
 
     /// Whether the value at `start` is made of numbers only.

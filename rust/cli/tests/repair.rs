@@ -303,6 +303,24 @@ fn a_part_of_a_torn_record_is_no_record() {
     assert_eq!(repaired(&bytes).0, [first]);
 }
 
+/// The int before the key is the length of the key.
+#[test]
+fn a_key_in_a_damaged_record_is_no_record() {
+    let players = ["Mia", "Ada", "Bob"]
+        .map(|name| encoded(Value::from_iter([("hp", Value::Int(12)), ("name", name.into())])));
+    let bytes = batch(&players);
+    let key = encoded("name");
+    for at in 0..bytes.len() {
+        let mut changed = bytes.clone();
+        changed[at] ^= 0x7F;
+        let torn = [&bytes[..at], &bytes[(at + 4).min(bytes.len())..]].concat();
+        for damaged in [changed, torn] {
+            let (found, said) = repaired(&damaged);
+            assert!(found.len() >= 1 && !found.contains(&key), "damaged at {at}: {said}");
+        }
+    }
+}
+
 /// The elements look like a record that continues with the next record.
 #[test]
 fn a_changed_length_hides_no_packed_array() {

@@ -17,7 +17,7 @@ use clap::{Args, ValueEnum};
 use variant_codec::frames::{self, Foreign, Index, ReadAt};
 use variant_codec::godot3::Loss;
 use variant_codec::stream::{Decoder, Encoder};
-use variant_codec::{EncodeOptions, Error, ErrorKind, Limits, Strictness, Value, quick_check};
+use variant_codec::{EncodeOptions, Error, ErrorKind, Limits, Strictness, Value, VariantType, quick_check};
 
 use crate::STACK;
 use crate::failure::{Failure, Outcome};
@@ -57,7 +57,7 @@ pub struct Format {
     pub godot4: bool,
     /// Accept losses between the formats of Godot 3 and 4: read Godot 3's objects as Dictionaries, and
     /// replace its invalid characters. With `convert --to-godot3`, round numbers to 32 bits, and replace
-    /// values that Godot 3 cannot hold. `convert` lists all changes of types, also those that lose nothing
+    /// values that Godot 3 cannot hold; all changes of types are listed, also those that lose nothing
     #[arg(long)]
     pub lossy: bool,
     /// The treatment of damage in a compressed file.
@@ -88,6 +88,9 @@ impl Format {
         }
     }
 }
+
+/// Files larger than this, in bytes, are recognised by their first records only.
+const RECOGNISED: u64 = 64 << 20;
 
 /// An open file.
 pub struct Input {
@@ -260,12 +263,35 @@ impl Input {
                 return Err(damaged("JSON, which `gdvar from-json` encodes".to_owned()));
             }
             None | Some(Foreign::OneValue | Foreign::Godot3) if format.holds.is_none() => {
-                return Ok(Self { has_records: found != Some(Foreign::OneValue), ..self });
+                let is_value = found == Some(Foreign::OneValue) || self.is_truncated_value()?;
+                return Ok(Self { has_records: !is_value, ..self });
             }
             Some(foreign) if format.holds.is_none() => return Err(damaged(foreign.to_string())),
             _ => return Ok(self),
         };
         Self { source: Box::new(Held(unwrapped)), ..self }.recognised(format, key, layers)
+    }
+
+    /// Whether the end of the file cuts off one value, and the file does not start with a record, whole or cut off.
+    fn is_truncated_value(&self) -> Outcome<bool> {
+        let is_cut_off = |bytes: &[u8]| {
+            Value::decode(bytes, &limits()).is_err_and(|error| {
+                matches!(error.kind(), ErrorKind::UnexpectedEnd { .. } | ErrorKind::BadCount { .. })
+            })
+        };
+        let mut prefix = [0; frames::FRAME_BYTES];
+        self.source.read_at(0, &mut prefix).map_err(|error| Failure::file(&self.name, &error))?;
+        if VariantType::from_id(prefix[0]).is_none() || self.size()? > RECOGNISED {
+            return Ok(false);
+        }
+        let bytes = self.raw()?;
+        let Some(record) = bytes.get(frames::FRAME_BYTES..) else { return Ok(false) };
+        let (records, _) = frames::records(&bytes, &limits());
+        let may_be_records = match records.first() {
+            Some(record) => Value::decode(&bytes[record.clone()], &limits()).is_ok(),
+            None => is_cut_off(record),
+        };
+        Ok(!may_be_records && is_cut_off(&bytes))
     }
 
     /// Returns whether some values are valid only in Godot 3's format and none only in Godot 4's. Many values
@@ -274,14 +300,13 @@ impl Input {
     fn is_of_godot3(&mut self, holds: Option<Holds>) -> Outcome<bool> {
         /// Stop at this much evidence of Godot 3.
         const ENOUGH: u32 = 16;
-        const BYTES: u64 = 64 << 20;
 
         let limits = limits();
         let is_godot4 =
             |bytes: &[u8]| quick_check(bytes, &limits).is_some() || Value::decode(bytes, &limits).is_ok();
         let is_godot3 = |bytes: &[u8]| to_godot4(bytes, &limits, Loss::Accepted).is_ok();
         let size = self.size()?;
-        if size > BYTES {
+        if size > RECOGNISED {
             return Ok(false);
         }
         if self.has_records {

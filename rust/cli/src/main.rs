@@ -69,7 +69,7 @@ enum Command {
     /// With these three lines, `git diff`, `git log -p` and `git show` compare saves by their values:
     ///
     ///     echo '*.dat diff=gdvar' >> .gitattributes
-    ///     git config diff.gdvar.textconv 'gdvar textconv'
+    ///     git config diff.gdvar.textconv 'gdvar textconv --'
     ///     git config diff.gdvar.cachetextconv true
     #[command(verbatim_doc_comment)]
     Textconv(OneFile),

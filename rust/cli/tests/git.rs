@@ -32,7 +32,7 @@ fn changed_paths_are_shown() {
         return;
     }
     fs::write(folder.join(".gitattributes"), "*.dat diff=gdvar\n").expect("written");
-    let textconv = format!("'{}' textconv", env!("CARGO_BIN_EXE_gdvar"));
+    let textconv = format!("'{}' textconv --", env!("CARGO_BIN_EXE_gdvar"));
     git(folder, &["config", "diff.gdvar.textconv", &textconv]);
     git(folder, &["config", "diff.gdvar.cachetextconv", "true"]);
     save(folder, 87);

@@ -272,10 +272,11 @@ impl Input {
         Self { source: Box::new(Held(unwrapped)), ..self }.recognised(format, key, layers)
     }
 
-    /// Whether the end of the file cuts off one value, and the file does not start with a record, whole or cut off.
+    /// Whether the end of the file cuts off one value, and the file has no whole record, nor one that is cut off.
     fn is_truncated_value(&self) -> Outcome<bool> {
+        let limits = Limits { allow_non_canonical: true, ..limits() };
         let is_cut_off = |bytes: &[u8]| {
-            Value::decode(bytes, &limits()).is_err_and(|error| {
+            Value::decode(bytes, &limits).is_err_and(|error| {
                 matches!(error.kind(), ErrorKind::UnexpectedEnd { .. } | ErrorKind::BadCount { .. })
             })
         };
@@ -285,11 +286,11 @@ impl Input {
             return Ok(false);
         }
         let bytes = self.raw()?;
-        let Some(record) = bytes.get(frames::FRAME_BYTES..) else { return Ok(false) };
-        let (records, _) = frames::records(&bytes, &limits());
-        let may_be_records = match records.first() {
-            Some(record) => Value::decode(&bytes[record.clone()], &limits()).is_ok(),
-            None => is_cut_off(record),
+        let (records, _) = frames::records(&bytes, &limits);
+        let may_be_records = match bytes.get(frames::FRAME_BYTES..) {
+            Some(record) if records.is_empty() => is_cut_off(record),
+            Some(_) => records.iter().any(|record| Value::decode(&bytes[record.clone()], &limits).is_ok()),
+            None => true,
         };
         Ok(!may_be_records && is_cut_off(&bytes))
     }

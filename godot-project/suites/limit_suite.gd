@@ -380,6 +380,36 @@ func test_colliding_names_are_counted_over_a_batch() -> bool:
 	return true
 
 
+func test_colliding_names_of_classes_and_properties() -> bool:
+	var limits := FastVariantLimits.for_network()
+	limits.allow_objects = true
+	var arrays := Wire.header(TYPE_ARRAY) + Wire.word(1000)
+	var object := Wire.header(TYPE_OBJECT) + Wire.text("RefCounted") + Wire.word(1000)
+	for text: String in Costly.colliding_texts(1000):
+		arrays += Wire.header(TYPE_ARRAY, 2) + Wire.text(text) + Wire.word(0)
+		object += Wire.text("metadata/" + text) + Wire.header(TYPE_NIL)
+	for bytes: PackedByteArray in [arrays, object]:
+		checks.subject(bytes.decode_u32(8) & 0xff, "colliding names of classes and properties")
+		var decoded := FastVariantCodec.try_decode(bytes, limits)
+		checks.same_int("refused", FastVariantCodec.COLLIDING_KEYS, decoded.error)
+		_check_validate(bytes, limits, decoded)
+	return true
+
+
+## Declared types do not make the comparison of two keys longer.
+func test_colliding_keys_of_typed_containers() -> bool:
+	var network := FastVariantLimits.for_network()
+	var ints := Costly.colliding_ints(40)
+	for type: Array in [[TYPE_INT, &"", 0], [TYPE_OBJECT, &"Node", null]]:
+		checks.subject(TYPE_DICTIONARY, "colliding keys, Dictionaries of %s" % type_string(type[0]))
+		var keys := {}
+		for number: int in ints:
+			keys[Dictionary({number: type[2]}, TYPE_NIL, &"", null, type[0], type[1], null)] = null
+			var bytes := var_to_bytes(keys)
+			_check_validate(bytes, network, FastVariantCodec.try_decode(bytes, network))
+	return true
+
+
 func test_limits_hold_for_a_batch_as_a_whole() -> bool:
 	checks.subject(checks.MIXED, "limits of a batch")
 	var numbers: Array = range(1000, 1100)

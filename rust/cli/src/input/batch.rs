@@ -1,5 +1,6 @@
-//! [`Batch`]: values to process on all cores. [`Running`]: the batch that the cores are processing.
+//! [`Batch`]: values to process on all cores. [`Running`]: the batches that the cores are processing.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::mpsc::{Receiver, sync_channel};
 
@@ -52,21 +53,21 @@ impl Batch {
     }
 }
 
-/// The batch that the cores process while the next one is read.
-pub struct Running<T>(Option<Receiver<(Batch, Results<T>)>>);
+/// The batches that the cores process while the next one is read.
+pub struct Running<T>(VecDeque<Receiver<(Batch, Results<T>)>>);
 
 /// For each group of values: its result, and an error if one ended the group early.
 type Results<T> = Vec<(T, Outcome<()>)>;
 
 impl<T> Default for Running<T> {
     fn default() -> Self {
-        Self(None)
+        Self(VecDeque::new())
     }
 }
 
 impl<T: Default + Send> Running<T> {
-    /// Starts `work` on a batch, and calls `take` with the results of the previous batch. Returns an empty
-    /// batch.
+    /// Starts `work` on a batch, and calls `take` with the results of the oldest batch if enough others are running.
+    /// Returns an empty batch.
     pub fn start<'scope>(
         &mut self,
         scope: &Scope<'scope>,
@@ -77,20 +78,30 @@ impl<T: Default + Send> Running<T> {
     where
         T: 'scope,
     {
+        /// Enough for the cores to have work while one batch is read.
+        const AT_ONCE: usize = 3;
+
         let (sender, receiver) = sync_channel(1);
         scope.spawn(move |_| {
             let results = batch.take_groups(work);
             // Nobody receives the results if an earlier batch failed.
             let _ = sender.send((batch, results));
         });
-        let earlier = self.0.replace(receiver);
-        Self(earlier).finish(take)
+        self.0.push_back(receiver);
+        if self.0.len() > AT_ONCE { self.take_oldest(take) } else { Ok(Batch::default()) }
     }
 
-    /// Waits for the batch, and calls `take` with its results. Returns an empty batch.
-    pub fn finish(&mut self, take: &mut impl FnMut(Results<T>) -> Outcome<()>) -> Outcome<Batch> {
+    /// Waits for all batches, and calls `take` with their results.
+    pub fn finish(&mut self, take: &mut impl FnMut(Results<T>) -> Outcome<()>) -> Outcome<()> {
+        while !self.0.is_empty() {
+            self.take_oldest(take)?;
+        }
+        Ok(())
+    }
+
+    fn take_oldest(&mut self, take: &mut impl FnMut(Results<T>) -> Outcome<()>) -> Outcome<Batch> {
         // If a worker panicked, the scope passes the panic on.
-        let Some((batch, results)) = self.0.take().and_then(|batch| batch.recv().ok()) else {
+        let Some((batch, results)) = self.0.pop_front().and_then(|batch| batch.recv().ok()) else {
             return Ok(Batch::default());
         };
         take(results).map(|()| batch)

@@ -231,7 +231,8 @@ impl FastVariantCodec {
         #[opt(default = 2.0)] budget_ms: f64,
     ) -> Gd<FastVariantJob> {
         guard("FastVariantCodec.encode_batch_async", || {
-            let budget = Duration::try_from_secs_f64(budget_ms / 1000.0).unwrap_or_default();
+            let too_long = if budget_ms > 0.0 { Duration::MAX } else { Duration::ZERO };
+            let budget = Duration::try_from_secs_f64(budget_ms / 1000.0).unwrap_or(too_long);
             job_class::start(Job::encode(&values, full_objects, budget))
         })
     }

@@ -1,6 +1,6 @@
 //! A cache of keys, whole rows of keys, and texts that repeat from Dictionary to Dictionary.
 
-use godot::builtin::{GString, Variant};
+use godot::builtin::{AnyArray, AnyDictionary, GString, Variant, VariantType as GodotType};
 use godot::meta::ToGodot;
 use variant_codec::stream::Text;
 use variant_codec::{Result, VariantType};
@@ -38,8 +38,19 @@ impl Key for &Variant {
         self.hash_u32()
     }
 
+    // Without declared types, which are not compared.
     fn bytes(&self) -> usize {
-        encoded_size(self, Objects::AsIds { warns: false }).unwrap_or(usize::MAX)
+        let all = |values: &mut dyn Iterator<Item = Variant>| {
+            values.fold(8, |bytes: usize, value| bytes.saturating_add((&value).bytes()))
+        };
+        match self.get_type() {
+            GodotType::ARRAY => all(&mut self.to::<AnyArray>().iter_shared()),
+            GodotType::DICTIONARY => {
+                let entries = self.to::<AnyDictionary>();
+                all(&mut entries.iter_shared().flat_map(|(key, value)| [key, value]))
+            }
+            _ => encoded_size(self, Objects::AsIds { warns: false }).unwrap_or(usize::MAX),
+        }
     }
 }
 

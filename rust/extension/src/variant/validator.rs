@@ -99,6 +99,7 @@ impl<'k> Sink for Validator<'k> {
     }
 
     fn begin_array(&mut self, len: usize, element: ElementType<'_>) -> Result<Option<ArrayFrame>> {
+        self.builder.check_class(element)?;
         self.in_key(|builder| builder.begin_array(len, built_in(element)))
     }
 
@@ -115,8 +116,10 @@ impl<'k> Sink for Validator<'k> {
         &mut self,
         len: usize,
         key: ElementType<'_>,
-        _: ElementType<'_>,
+        value: ElementType<'_>,
     ) -> Result<KeysFrame> {
+        self.builder.check_class(key)?;
+        self.builder.check_class(value)?;
         if !self.in_key {
             self.builder.open_detached();
         }
@@ -157,8 +160,8 @@ impl<'k> Sink for Validator<'k> {
         Ok(std::mem::take(&mut self.in_key))
     }
 
-    fn begin_property(&mut self, _object: &mut bool, _name: Text<'_>) -> Result<()> {
-        Ok(())
+    fn begin_property(&mut self, _object: &mut bool, name: Text<'_>) -> Result<()> {
+        self.builder.check_name(name)
     }
 
     fn end_property(&mut self, _object: &mut bool) -> Result<()> {

@@ -7,7 +7,7 @@ use godot::builtin::{PackedByteArray, Variant};
 use godot::global::bytes_to_var;
 use godot::meta::ToGodot;
 use variant_codec::format::{NODE_PATH_NEW_FORMAT, NODE_PATH_TEXT, PACKED_ELEMENTS};
-use variant_codec::stream::{Encoder, NodePathParts, Text};
+use variant_codec::stream::{ElementType, Encoder, NodePathParts, Text};
 use variant_codec::{EncodeOptions, Error, Result, Strictness, VariantType};
 use variant_engine::{Building, Conversions, PRECISION, Reader, Unfinished};
 
@@ -149,6 +149,12 @@ impl<'k, 's> VariantBuilder<'k, 's> {
     #[inline(always)]
     pub fn check_names(&mut self, path: NodePathParts<'_>) -> Result<()> {
         path.names.iter().chain(path.subnames).try_for_each(|name| self.check_name(*name))
+    }
+
+    /// Refuses the name of a declared class if too many names collide.
+    #[inline(always)]
+    pub fn check_class(&mut self, element: ElementType<'_>) -> Result<()> {
+        if let ElementType::Class(name) = element { self.check_name(name) } else { Ok(()) }
     }
 
     /// Opens a value outside of all containers, which [`VariantBuilder::close_detached`] returns.

@@ -510,6 +510,7 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
     }
 
     fn begin_property(&mut self, object: &mut NewObject, name: Text<'_>) -> Result<()> {
+        self.check_name(name)?;
         object.begin_property(name);
         self.open_detached();
         Ok(())

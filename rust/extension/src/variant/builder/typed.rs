@@ -37,7 +37,8 @@ impl VariantBuilder<'_, '_> {
     /// The live form of a declared element type; loads the script it names.
     #[cold]
     #[inline(never)]
-    pub(super) fn declared(&self, element: ElementType<'_>) -> Result<ContainerType> {
+    pub(super) fn declared(&mut self, element: ElementType<'_>) -> Result<ContainerType> {
+        self.check_class(element)?;
         Ok(match element {
             ElementType::Class(name) | ElementType::Script(name) if self.objects.is_some() => {
                 let name = name.quoted();

@@ -251,7 +251,7 @@ impl<'b> Search<'b> {
     /// The offset after `at`, up to the next boundary, of the next whole record's length. Lengths are multiples
     /// of four, but missing bytes may shift a record to any offset. Values in the record at `at` may look like
     /// records. If its own length leads to the end, or the end cuts it off, the lengths of a record inside must
-    /// lead to the end as well.
+    /// lead to the end as well, unless two whole records follow each other.
     fn next_start(&mut self, at: usize) -> Option<usize> {
         let must_lead_to_end = match self.next(at) {
             Some(next) if next > self.bytes.len() => self.is_likely(at) && self.is_cut_off(at),
@@ -260,24 +260,35 @@ impl<'b> Search<'b> {
         (at + 1..self.boundary).find(|start| {
             self.work > 0
                 && self.is_likely(*start)
-                && (!must_lead_to_end || self.leads_to_end(*start))
+                && (!must_lead_to_end || self.leads_to_end(*start) || self.starts_two(*start))
                 && self.is_start(*start)
         })
     }
 
-    /// Whether a whole record starts at `at` and fits. An int in a damaged value may look like a length, so
-    /// the record must have contents that confirm its length, or another whole record or the end must follow.
-    /// The int may precede a key, so a text must be followed by the length and header of another record.
+    fn starts_two(&mut self, at: usize) -> bool {
+        let first = self.record_at(at).filter(|record| !self.may_be_payload(record));
+        first.is_some_and(|first| self.record_at(first.end).is_some())
+    }
+
+    /// Whether a whole record starts at `at` and fits. If it may be a payload, another record or the end must follow.
     fn is_start(&mut self, at: usize) -> bool {
         if self.work == 0 {
             return false;
         }
         let Some(record) = self.record_at(at).filter(|record| self.fits(record)) else { return false };
-        let is_text = self.ty(record.start).is_some_and(|ty| matches!(ty.shape(), Shape::Text));
-        self.is_followed(record.end)
-            || self.is_confirmed(&record)
-                && (!is_text || self.is_likely(record.end) && self.is_boundary(record.end))
+        let end = record.end;
+        self.is_followed(end)
+            || (!self.may_be_payload(&record)
+                || self.is_confirmed(&record) && self.is_likely(end) && self.is_boundary(end))
                 && !self.has_swallowed(&record)
+    }
+
+    /// Whether the record may be the payload of an int and a text or number after it.
+    fn may_be_payload(&self, record: &Range<usize>) -> bool {
+        let is_text = self.ty(record.start).is_some_and(|ty| matches!(ty.shape(), Shape::Text));
+        let header = record.start.checked_sub(FRAME + HEADER);
+        (is_text || !self.is_confirmed(record))
+            && header.and_then(|header| self.word(header)).is_some_and(is_header)
     }
 
     /// Whether the contents of the record confirm its length. Any bytes are valid numbers.
@@ -295,7 +306,13 @@ impl<'b> Search<'b> {
         if self.work == 0 {
             return false;
         }
-        if self.record_at(end).is_some_and(|next| self.is_confirmed(&next)) || self.leads_to_end(end) {
+        // The length and header of a text or packed array precede its count, which leads to the same offset.
+        let starts_before = end.checked_sub(FRAME + HEADER).and_then(|start| self.record_at(start));
+        let is_count = starts_before.is_some_and(|record| self.next(end) == Some(record.end));
+        let is_next = |search: &mut Self| {
+            search.record_at(end).is_some_and(|next| search.is_confirmed(&next)) || search.leads_to_end(end)
+        };
+        if !is_count && is_next(self) {
             return false;
         }
         self.charge(record.len());
@@ -323,6 +340,7 @@ impl<'b> Search<'b> {
     /// is false: a length has led into the middle of the record.
     fn fits(&mut self, record: &Range<usize>) -> bool {
         record.end <= self.boundary
+            || self.leads_to_end(record.end) && !self.leads_to_end(self.boundary)
             || self.work > 0
                 && self.is_confirmed(record)
                 && match self.record_at(self.boundary) {
@@ -403,10 +421,11 @@ impl<'b> Search<'b> {
         at.checked_add(FRAME)?.checked_add(length as usize)
     }
 
-    /// Whether the bytes at `at` look like the length and the header of a record. Only Nil has no contents.
+    /// Whether the bytes at `at` look like the length and the header of a record.
     fn is_likely(&self, at: usize) -> bool {
         let (Some(length), Some(header)) = (self.word(at), self.word(at + FRAME)) else { return false };
-        length.is_multiple_of(4) && is_header(header) && (length as usize > HEADER || header == 0)
+        let has_contents = !matches!(self.ty(at + FRAME), Some(VariantType::Nil | VariantType::Callable));
+        length.is_multiple_of(4) && is_header(header) && (length as usize > HEADER || !has_contents)
     }
 
     /// Whether the value at `start` is made of numbers only.

@@ -46,23 +46,19 @@ fn one_value_is_no_record() {
     assert!(folder.gdvar(&["convert", "value.dat", "--as", "value", "--to", "value"]).good() == value);
 }
 
-/// Fewer bytes may be the start of a record.
 #[test]
-fn a_truncated_value_is_no_record() {
+fn a_truncated_dictionary_is_no_record() {
     let folder = Folder::new();
     let item = |id: i64| Value::from_iter([("id", id), ("count", 3)]);
-    let player = Value::from_iter([("hp", 87.into()), ("items", (0..4).map(item).collect::<Value>())]);
-    for value in [player, (0..30).map(Value::from).collect(), "a text of 25 characters...".into()] {
-        let (value, record) = (encoded(value.clone()), batch(&[encoded(value)]));
-        for end in 21..value.len() {
-            let said = |bytes| {
-                folder.write("truncated.dat", bytes);
-                folder.gdvar(&["repair", "truncated.dat", "-o", "repaired.dat"]).stderr
-            };
-            let of_value = said(&value[..end]);
-            assert!(of_value.contains("one value"), "{end}: {of_value}");
-            assert!(!said(&record[..end]).contains("one value"), "{end}");
-        }
+    let value = Value::from_iter([("hp", 87.into()), ("items", (0..4).map(item).collect::<Value>())]);
+    let (value, record) = (encoded(value.clone()), batch(&[encoded(value)]));
+    for end in 5..value.len() {
+        let said = |bytes| {
+            folder.write("truncated.dat", bytes);
+            folder.gdvar(&["repair", "truncated.dat", "-o", "repaired.dat"]).stderr
+        };
+        assert!(said(&value[..end]).contains("one value"), "{end}");
+        assert!(!said(&record[..end]).contains("one value"), "{end}");
     }
 }
 

@@ -310,14 +310,54 @@ fn a_key_in_a_damaged_record_is_no_record() {
         .map(|name| encoded(Value::from_iter([("hp", Value::Int(12)), ("name", name.into())])));
     let bytes = batch(&players);
     let key = encoded("name");
+    let check = |damaged: &[u8], at: usize| {
+        let (found, said) = repaired(damaged);
+        assert!(!found.is_empty() && !found.contains(&key), "damaged at {at}: {said}");
+    };
     for at in 0..bytes.len() {
         let mut changed = bytes.clone();
         changed[at] ^= 0x7F;
-        let torn = [&bytes[..at], &bytes[(at + 4).min(bytes.len())..]].concat();
-        for damaged in [changed, torn] {
-            let (found, said) = repaired(&damaged);
-            assert!(!found.is_empty() && !found.contains(&key), "damaged at {at}: {said}");
+        check(&changed, at);
+        // Without the header before it, the int is a length.
+        let lacks_header = (17..28).contains(&(at % (bytes.len() / players.len())));
+        if !lacks_header {
+            check(&[&bytes[..at], &bytes[(at + 4).min(bytes.len())..]].concat(), at);
         }
+    }
+}
+
+/// Both the records around the intact one and the end are damaged.
+#[test]
+fn a_record_between_two_damaged_ones_is_kept() {
+    let values: [fn(i64) -> Value; 4] = [
+        |index| format!("the text of record {index}").into(),
+        Value::Int,
+        |index| Value::Vector3(Reals::Single([index as f32, 2.0, 3.0])),
+        |index| Value::from_iter([("id", index)]),
+    ];
+    for value in values {
+        let records: Vec<Vec<u8>> = (0..6).map(|index| encoded(value(1000 + index))).collect();
+        let mut bytes = batch(&records);
+        let size = bytes.len() / records.len();
+        for index in [1, 3] {
+            bytes[index * size..][..8].fill(0xA5);
+        }
+        for end in [&[0; 64][..], &[9, 0, 0, 0]] {
+            let (found, said) = repaired(&[&bytes, end].concat());
+            assert_eq!(found, [0, 2, 4, 5].map(|index| records[index].clone()), "{said}");
+        }
+    }
+}
+
+/// The count of the next record's bytes leads to the same offset as its length.
+#[test]
+fn a_torn_packed_array_does_not_swallow_the_next_header() {
+    let records: Vec<Vec<u8>> = (0..5).map(|byte| encoded(vec![byte + 100_u8; 60])).collect();
+    for missing in (4..=40).step_by(4) {
+        let mut bytes = batch(&records);
+        bytes.drain(100..100 + missing);
+        let (found, said) = repaired(&bytes);
+        assert_eq!(found, [0, 2, 3, 4].map(|index| records[index].clone()), "{missing}: {said}");
     }
 }
 

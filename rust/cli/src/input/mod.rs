@@ -263,7 +263,7 @@ impl Input {
                 return Err(damaged("JSON, which `gdvar from-json` encodes".to_owned()));
             }
             None | Some(Foreign::OneValue | Foreign::Godot3) if format.holds.is_none() => {
-                let is_value = found == Some(Foreign::OneValue) || self.is_truncated_value()?;
+                let is_value = found == Some(Foreign::OneValue) || self.starts_with_dictionary()?;
                 return Ok(Self { has_records: !is_value, ..self });
             }
             Some(foreign) if format.holds.is_none() => return Err(damaged(foreign.to_string())),
@@ -272,27 +272,13 @@ impl Input {
         Self { source: Box::new(Held(unwrapped)), ..self }.recognised(format, key, layers)
     }
 
-    /// Whether the end of the file cuts off one value, and the file has no whole record, nor one that is cut off.
-    fn is_truncated_value(&self) -> Outcome<bool> {
-        let limits = Limits { allow_non_canonical: true, ..limits() };
-        let is_cut_off = |bytes: &[u8]| {
-            Value::decode(bytes, &limits).is_err_and(|error| {
-                matches!(error.kind(), ErrorKind::UnexpectedEnd { .. } | ErrorKind::BadCount { .. })
-            })
-        };
-        let mut prefix = [0; frames::FRAME_BYTES];
-        self.source.read_at(0, &mut prefix).map_err(|error| Failure::file(&self.name, &error))?;
-        if VariantType::from_id(prefix[0]).is_none() || self.size()? > RECOGNISED {
-            return Ok(false);
-        }
-        let bytes = self.raw()?;
-        let (records, _) = frames::records(&bytes, &limits);
-        let may_be_records = match bytes.get(frames::FRAME_BYTES..) {
-            Some(record) if records.is_empty() => is_cut_off(record),
-            Some(_) => records.iter().any(|record| Value::decode(&bytes[record.clone()], &limits).is_ok()),
-            None => true,
-        };
-        Ok(!may_be_records && is_cut_off(&bytes))
+    /// Whether the file starts with the header of a Dictionary. Lengths of records are multiples of four.
+    fn starts_with_dictionary(&self) -> Outcome<bool> {
+        let mut header = [0; 4];
+        let read = self.source.read_at(0, &mut header).map_err(|error| Failure::file(&self.name, &error))?;
+        let header = Some(u32::from_le_bytes(header)).filter(|_| read == 4);
+        let ty = VariantType::Dictionary;
+        Ok(header.is_some_and(|header| header & !ty.header_mask() == 0 && header as u8 == ty.id()))
     }
 
     /// Returns whether some values are valid only in Godot 3's format and none only in Godot 4's. Many values
@@ -311,11 +297,13 @@ impl Input {
             return Ok(false);
         }
         if self.has_records {
-            let (mut evidence, mut only_godot4, mut count) = (0, 0, 0);
+            let (mut evidence, mut only_godot4, mut count, mut is_known) = (0, 0, 0, false);
             // Errors are reported when the records are used.
             let read = self.each(0..u64::MAX, |_, _, bytes| {
                 count += 1;
-                match (is_godot3(bytes), is_godot4(bytes)) {
+                let of_godot4 = is_godot4(bytes);
+                is_known |= of_godot4;
+                match (is_godot3(bytes), of_godot4) {
                     (true, false) => {
                         let is_alone = size == (frames::FRAME_BYTES + bytes.len()) as u64;
                         evidence += frames::evidence_of_godot3(bytes, is_alone);
@@ -325,7 +313,7 @@ impl Input {
                 }
                 if only_godot4 > 0 || evidence >= ENOUGH { Err(Failure::Closed) } else { Ok(()) }
             });
-            if matches!(read, Ok(()) | Err(Failure::Closed)) || count > 1 || holds.is_some() {
+            if matches!(read, Ok(()) | Err(Failure::Closed)) || count > 1 || is_known || holds.is_some() {
                 return Ok(evidence >= frames::SHOWS_GODOT3 && only_godot4 == 0);
             }
         }
@@ -445,8 +433,15 @@ impl Input {
         mut take: impl FnMut(T) -> Outcome<()>,
     ) -> Outcome<()> {
         let work = &work;
+        let mut has_failed = false;
+        // After the first failure, later results are dropped.
         let mut take_all = |groups: Vec<(T, Outcome<()>)>| {
-            groups.into_iter().try_for_each(|(found, done)| take(found).and(done))
+            if has_failed {
+                return Ok(());
+            }
+            let taken = groups.into_iter().try_for_each(|(found, done)| take(found).and(done));
+            has_failed = taken.is_err();
+            taken
         };
         rayon::in_place_scope(|scope| {
             let mut running = Running::default();

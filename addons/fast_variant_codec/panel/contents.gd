@@ -189,8 +189,8 @@ func problem_at(byte: int) -> Problem:
 	return found
 
 
-## The siblings that have a line in a tree. A key without children has none, because the line of its value
-## names it.
+## The siblings that have a line in a tree. A key without children has no line, because the line of its value
+## names the key.
 func lines_of(siblings: PackedInt32Array) -> PackedInt32Array:
 	var lines := PackedInt32Array()
 	for index in siblings:

@@ -1,8 +1,7 @@
 ## The base of the activities of `soak.gd`: options, generator and counters.
 ##
 ## Before each case, the driver seeds `generator` from the run's seed and the case's number, so that any case
-## can be repeated alone. An activity creates the state that outlives a case in `begin`, before the first
-## case.
+## can be repeated alone. Before the first case, `begin` creates the state that outlives a case.
 extends RefCounted
 
 const Compare := preload("res://suites/compare.gd")

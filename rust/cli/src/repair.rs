@@ -335,9 +335,9 @@ impl<'b> Search<'b> {
         self.filled.get(next).is_some_and(|filled| filled.start < range.end)
     }
 
-    /// Whether the record is compatible with the next boundary. A record that the boundary cuts is damage
-    /// that looks like a record. If the record contains the whole record at the boundary, the boundary itself
-    /// is false: a length has led into the middle of the record.
+    /// Whether the record is compatible with the next boundary. If the boundary is inside, the record is damage
+    /// that looks like a record. But if it contains the whole record at the boundary, the boundary itself is
+    /// false: a length has led into the middle of the record.
     fn fits(&mut self, record: &Range<usize>) -> bool {
         record.end <= self.boundary
             || self.leads_to_end(record.end) && !self.leads_to_end(self.boundary)

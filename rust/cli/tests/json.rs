@@ -125,6 +125,21 @@ fn halt_ends_a_query_after_its_results() {
     assert_eq!(printed.code, Some(7));
 }
 
+/// The file has several batches of records, which are processed at once.
+#[test]
+fn output_ends_at_the_first_damaged_record() {
+    let folder = Folder::new();
+    let mut save = batch(&(0..400_000).map(|id| encoded(1_000_000 + id)).collect::<Vec<_>>());
+    for record in [100, 200_000] {
+        save[record * 12 + 4] = 99;
+    }
+    folder.write("save.dat", &save);
+    let printed = folder.gdvar(&["json", "save.dat", "--lines"]);
+    assert_eq!(printed.text(), (0..100).map(|id| format!("{}\n", 1_000_000 + id)).collect::<String>());
+    assert!(printed.stderr.contains("record 100:"), "{}", printed.stderr);
+    assert!(folder.gdvar(&["check", "save.dat"]).stderr.contains("record 100:"));
+}
+
 #[test]
 fn no_field_of_a_form_is_dropped() {
     let folder = Folder::new();

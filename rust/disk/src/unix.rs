@@ -94,7 +94,7 @@ pub fn leads_to(place: &Path, file: &File) -> io::Result<bool> {
     }
 }
 
-/// Whether no one has locked an open file for writing; always true if the file system has no locks.
+/// Whether no process that writes has locked the file; always true if the file system has no locks.
 pub fn is_at_rest(_place: &Path, file: &File) -> bool {
     match try_lock(file, true) {
         Ok(()) => {

@@ -218,7 +218,7 @@ fn packed_types() -> impl Iterator<Item = VariantType> {
 }
 
 impl Layout {
-    /// Finds each fact on a few values.
+    /// Finds each fact by examining a few values.
     // Not inlined, because valgrind's suppression looks for this function's name in stacks.
     #[inline(never)]
     fn find() -> Result<Self, Fact> {

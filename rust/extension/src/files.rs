@@ -191,7 +191,7 @@ fn contents(file: &mut File, limits: &Limits) -> Option<ReadFile> {
 }
 
 /// Opens a file for reading in parts, after all earlier saves. Returns `None` if only the engine can read the
-/// file, as in a pack of `res://`, or knows the reason for the failure.
+/// file, as in a pack of `res://`, and if the file cannot be opened.
 pub fn open(path: &GString) -> Option<Journal> {
     if text_of(path).starts_with("res://") {
         return None;
@@ -264,8 +264,8 @@ pub fn append(target: &Target, turn: Turn, parts: &[Vec<u8>]) -> Result<(), File
     Ok(())
 }
 
-/// Asks the engine to store the files of `user://` in the browser. On the web, files are in memory; the engine
-/// stores them at the end of a frame if it wrote one itself or is asked to.
+/// Asks the engine to store the files of `user://` in the browser. On the web, files are in memory. Unasked, the
+/// engine stores them only after it has written a file itself.
 fn keep() {
     if cfg!(target_family = "wasm")
         && let Some(mut bridge) = Engine::singleton().get_singleton("JavaScriptBridge")

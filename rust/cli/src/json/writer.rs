@@ -55,7 +55,7 @@ struct Writer<'o> {
 #[derive(Clone, Copy)]
 enum Key {
     None,
-    /// The first key, which decides the form of the Dictionary of this number.
+    /// The first key of a Dictionary, which decides its form. Dictionaries are numbered.
     First {
         number: usize,
         is_alone: bool,

@@ -123,8 +123,8 @@ pub fn foreign<S: ReadAt + ?Sized>(source: &S, limits: &Limits) -> Result<Option
     read_block(source, 0, size as usize, &mut bytes)?;
     let whole = Outline::of(&bytes, LOOKED_AT);
     // An Array of 11 elements starts like a record that holds a Transform2D, and a String of 25 letters like
-    // one that holds a Callable. Any bytes are valid numbers. Bytes that read as one value with numbers, but
-    // also start with a whole record without numbers, are therefore more likely damaged records.
+    // one that holds a Callable. Any bytes are valid numbers. If the whole file is a value with numbers, and its
+    // start is also a whole record without numbers, the file more likely holds damaged records.
     let is_numbers = |value: &Node| matches!(value.ty.shape(), Shape::Fixed(..) | Shape::Packed(..));
     let record = FRAME_BYTES..FRAME_BYTES.saturating_add(length as usize);
     let of_record = Outline::of(bytes.get(record.clone()).unwrap_or_default(), 1);

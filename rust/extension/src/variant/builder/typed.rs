@@ -19,7 +19,7 @@ pub(super) struct TypedArray {
     pub element: ContainerType,
     /// The number of objects created before the element.
     pub created_before: usize,
-    /// Objects of elements that do not fit.
+    /// Objects in elements that do not fit.
     pub unused: CreatedObjects,
 }
 

@@ -299,7 +299,7 @@ func _notification(what: int) -> void:
 				_show()
 
 
-## Gives the hex view as many columns as leave enough width for the tree.
+## Gives the hex view the most columns that leave enough width for the tree.
 func _divide() -> void:
 	for columns in HexView.COLUMNS:
 		hex.custom_minimum_size.x = ceilf(hex.width_of(columns))

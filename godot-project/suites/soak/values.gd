@@ -231,7 +231,7 @@ func _all_limits_problem(bytes: PackedByteArray) -> String:
 	return problem
 
 
-## Checks that bytes at an offset are decoded as they are without the bytes before them.
+## Checks that bytes are decoded alike at an offset and alone.
 func _offset_problem(bytes: PackedByteArray, alone: FastVariantResult) -> String:
 	var start := generator.randi() % 8
 	var outcome := FastVariantCodec.try_decode(_mutations.random_bytes(start) + bytes, FastVariantLimits.unlimited(), start)

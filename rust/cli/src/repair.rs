@@ -211,7 +211,7 @@ impl<'b> Search<'b> {
         let end = start + self.value_end(bytes).filter(|length| *length > HEADER)?;
         let is_number = self.has_numbers(start);
         let is_packed = self.ty(start).is_some_and(|ty| matches!(ty.shape(), Shape::Packed(..)));
-        // If the value fills the bytes up to intact lengths, a record inside must do so too.
+        // If intact lengths follow the value, the lengths of a record inside must lead to its end.
         let is_linked = end < self.bytes.len() && self.leads_to_end(end);
         let mut hides = |inside| self.is_start(inside) && (!is_linked || self.leads_to(inside, end));
         if (is_packed || is_number) && (start + 1..end).any(&mut hides) {

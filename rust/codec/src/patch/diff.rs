@@ -20,7 +20,8 @@ const SMALL: usize = 64;
 /// Maximum number of bytes that a change may take beyond the size of the new value. Otherwise, the value is
 /// replaced.
 const LONGER: usize = 256;
-/// Maximum number of unchanged bytes between two changed ranges of a packed array that are merged.
+/// Two changed ranges of a packed array are merged if at most this many unchanged bytes are between
+/// them.
 const GAP: usize = 48;
 
 /// Returns the patch that turns the encoded value `old` into `new`. [`apply`](super::apply) reproduces `new`

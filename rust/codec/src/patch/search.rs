@@ -205,7 +205,8 @@ fn matched(round: Option<&Vec<i64>>, diagonal: i64) -> i64 {
         .map_or(NOWHERE, |at| *at)
 }
 
-/// The length that one more change matches on this diagonal, and whether the change is an insertion.
+/// The length of the old list that is matched on this diagonal after one more change, and whether
+/// the change is an insertion.
 fn step(round: Option<&Vec<i64>>, diagonal: i64, old_len: i64, new_len: i64) -> Option<(i64, bool)> {
     if round.is_none() {
         return Some((0, false));

@@ -172,7 +172,7 @@ impl<'s> Building<'s> {
         );
         let is_new = layout.dictionary_size(dictionary) == 0 && layout.dictionary_types(dictionary) == (0, 0);
         assert!(is_new, "entries are copied into an untyped Dictionary that has none");
-        // SAFETY: both Variants hold Dictionaries, as their payload; only this construction reaches the open one.
+        // SAFETY: the payload of both Variants is a Dictionary; only this construction reaches the open one.
         unsafe {
             interface.assign_dictionary(
                 layout::payload(dictionary).cast_mut().cast(),

@@ -36,7 +36,7 @@ impl<'s> Building<'s> {
     #[inline(always)]
     unsafe fn put_plain(&mut self, ty: VariantType, bytes: &mut [u8]) {
         let place = self.place();
-        // SAFETY: `place` returns a Variant of this construction, which is Nil before its value is put (see
+        // SAFETY: `place` returns a Variant of this construction, which is Nil until its value is written (see
         // `construct`). The bytes hold a value of type `ty` (`# Safety`).
         unsafe {
             if self.layout.is_some() && is_inline(ty) {
@@ -112,7 +112,7 @@ impl<'s> Building<'s> {
     pub fn put_string(&mut self, mut string: GString) {
         if self.layout.is_some() {
             let place = self.place();
-            // SAFETY: `place` returns a Variant of this construction, which is Nil before its value is put (see
+            // SAFETY: `place` returns a Variant of this construction, which is Nil until its value is written (see
             // `construct`).
             unsafe { layout::move_string(place, string) };
         } else {
@@ -127,7 +127,7 @@ impl<'s> Building<'s> {
         let mut name = StringName::from(&string(text));
         if self.layout.is_some() {
             let place = self.place();
-            // SAFETY: `place` returns a Variant of this construction, which is Nil before its value is put (see
+            // SAFETY: `place` returns a Variant of this construction, which is Nil until its value is written (see
             // `construct`).
             unsafe { layout::move_name(place, VariantType::StringName, name) };
         } else {
@@ -144,7 +144,7 @@ impl<'s> Building<'s> {
         }
         let name = StringName::from(&string(name));
         let place = self.place();
-        // SAFETY: `place` returns a Variant of this construction, which is Nil before its value is put (see
+        // SAFETY: `place` returns a Variant of this construction, which is Nil until its value is written (see
         // `construct`).
         unsafe { layout::move_signal(place, name, object) };
         true

@@ -62,8 +62,8 @@ enum Open {
         is_left: bool,
     },
     /// `value` is the slot of the entry's value in the Dictionary. It is null until the key is put. If the
-    /// key was refused, it stays null, and the value replaces the key and is dropped. `copied` iterates over
-    /// the copied entries that have no value yet.
+    /// key was refused, this stays null; the value then replaces the key, and is dropped. `copied` iterates
+    /// over the copied entries that have no value yet.
     Dictionary {
         dictionary: Borrowed,
         key: Variant,

@@ -344,8 +344,8 @@ impl FastVariantCodec {
     /// without building the value. Prints nothing.
     ///
     /// No script runs and nothing is loaded: with [member FastVariantLimits.allow_objects], the call does not
-    /// check whether the objects can be created. The result's [member FastVariantResult.value] is
-    /// [code]null[/code].
+    /// check whether the objects can be created and fit the declared classes of containers. The result's
+    /// [member FastVariantResult.value] is [code]null[/code].
     #[func]
     fn validate(
         bytes: PackedByteArray,

@@ -257,8 +257,8 @@ impl FastProtobufSchema {
     /// Returns the fields of message [param message_name], in the order of their numbers. Each is a
     /// Dictionary with [code]name[/code], [code]number[/code], [code]type[/code] as in the schema, and the
     /// flags [code]repeated[/code], [code]map[/code], [code]required[/code] and [code]presence[/code]. A
-    /// field has presence if its absence can be told from its default value. If there is no such message,
-    /// prints one error and returns an empty Array.
+    /// field has presence if an absent field differs from one with the default value. If there is no such
+    /// message, prints one error and returns an empty Array.
     #[func(gd_self)]
     fn get_fields(this: Gd<Self>, message_name: GString) -> Array<VarDictionary> {
         guard("FastProtobufSchema.get_fields", || {

@@ -78,15 +78,23 @@ impl Outcome {
         self.memory.unchecked()
     }
 
+    /// Checks that there is memory for the next part.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfMemory`](variant_codec::ErrorKind::OutOfMemory), for all parts after the first failure.
+    pub fn check_memory(&self) -> Result<(), Error> {
+        match self.no_memory.get() {
+            Some(error) => Err(error.clone()),
+            None => self.memory.check().inspect_err(|error| {
+                self.no_memory.get_or_init(|| error.clone());
+            }),
+        }
+    }
+
     /// Checks that there is memory for the next part. If not, the first of the `slots` fails and the others
     /// are skipped.
     pub fn has_memory(&self, slots: &mut Slots<'_>) -> bool {
-        let checked = match self.no_memory.get() {
-            Some(error) => Err(error.clone()),
-            None => self.memory.check(),
-        };
-        let Err(error) = checked else { return true };
-        self.no_memory.get_or_init(|| error.clone());
+        let Err(error) = self.check_memory() else { return true };
         self.add_failed(slots.start(), error);
         slots.skip();
         false

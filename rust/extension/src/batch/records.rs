@@ -61,6 +61,10 @@ pub fn frame_each<K: Default>(
     let parts = Mutex::new(Vec::new());
     spread(0..count, parallel, |items: &mut Range<usize>, kept| {
         let start = items.start;
+        if outcome.check_memory().is_err() {
+            items.start = items.end;
+            return;
+        }
         let mut part = Vec::new();
         while items.left() > 0 && part.len() + (items.start - start) * ITEM_COST < PART_BYTES {
             let index = items.start;
@@ -69,8 +73,10 @@ pub fn frame_each<K: Default>(
                 outcome.add_failed(index, error);
             }
         }
+        outcome.takes(part.capacity());
         lock(&parts).push((start, part));
     });
+    outcome.check_memory().map_err(|error| Failed::one(0, error))?;
     let (failed, _) = outcome.into_failed();
     if !failed.indexes.is_empty() {
         return Err(failed);

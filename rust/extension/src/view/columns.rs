@@ -16,11 +16,11 @@ use variant_codec::stream::Text;
 use variant_codec::{Error, Limits, Result, VariantType, View, lanes};
 use variant_engine::{Reader, string};
 
-use super::growing::{add, push};
 use super::held::decode_part;
 use super::path::Step;
 use super::rows::{EachRow, for_each_row};
 use super::shown::Shown;
+use crate::growing::{add, push};
 use crate::memory_budget::MemoryBudget;
 use crate::variant::input::Input;
 use crate::variant::keys::KeyCache;

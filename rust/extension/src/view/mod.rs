@@ -9,10 +9,8 @@
 //! | `rows.rs` | fields of many rows; rows whose field passes a test |
 //! | `columns.rs` | columns of many rows |
 //! | `quiet.rs` | lookups in typed containers without printed errors |
-//! | `growing.rs` | lists that grow with the results |
 
 mod columns;
-mod growing;
 mod held;
 mod path;
 mod quiet;

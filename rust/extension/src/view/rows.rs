@@ -7,12 +7,12 @@ use variant_codec::view::{Fields, Key, Spot};
 use variant_codec::{Error, Limits, Result, VariantType, View};
 use variant_engine::{ContainerType, Reader};
 
-use super::growing::add;
 use super::held::{Format, decode_part, in_either, no_input};
 use super::path::Step;
 use super::quiet::sought;
 use super::records::Records;
 use super::shown::Shown;
+use crate::growing::add;
 use crate::variant::input::Input;
 use crate::variant::keys::KeyCache;
 use crate::variant::nested::Nested;

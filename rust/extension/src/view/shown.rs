@@ -8,10 +8,10 @@ use variant_codec::limits::Spent;
 use variant_codec::view::Spot;
 use variant_codec::{Error, Limits, Result, VariantType};
 
-use super::growing::push;
 use super::held::{Format, Found, Held, built, decode, decode_record, in_either};
 use super::path::Step;
 use super::records::{Records, inside};
+use crate::growing::push;
 use crate::memory_budget::MemoryBudget;
 use crate::variant::keys::KeyCache;
 

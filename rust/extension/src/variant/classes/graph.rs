@@ -8,10 +8,12 @@ use std::sync::Arc;
 use godot::builtin::{StringName, VarDictionary, Variant};
 use variant_codec::error::quoted;
 use variant_codec::format::MAX_DEPTH;
+use variant_codec::memory::check_memory;
 use variant_codec::{Error, ErrorKind, Result, VariantType};
 use variant_engine::{ContainerType, HeldObject, Reader, text_of};
 
 use super::{ById, Class, Registry, UNKNOWN, resources, tag};
+use crate::growing::{add, make_room};
 use crate::memory_budget::MemoryBudget;
 use crate::variant::nested::Nested;
 
@@ -20,6 +22,11 @@ use crate::variant::nested::Nested;
 const INLINE_LEVELS: u32 = 16;
 /// Limit on visited containers. Each takes at least 8 bytes of output, which is limited to 2 GiB.
 const MOST_CONTAINERS: usize = 1 << 28;
+
+/// The maximum memory of an entry of [`Graph::by_id`], in bytes.
+const MOST_PER_ID: usize = 32;
+/// The number of values that most objects have at most.
+const FEW_VALUES: usize = 64;
 
 #[derive(Default)]
 pub struct Graph {
@@ -75,7 +82,7 @@ impl Graph {
         let mut containers = 0;
         while let Some(Visit(value, depth, in_key)) = visits.pop() {
             let added = visits.len();
-            let mut add = |value: &Variant, in_key: bool| {
+            let mut visit = |value: &Variant, in_key: bool| {
                 if may_hold_objects(reader, value) {
                     visits.push(Visit(value.clone(), depth + 1, in_key));
                 }
@@ -89,9 +96,10 @@ impl Graph {
                 Some(VariantType::Array) => {
                     let elements = reader.elements(&value);
                     if !is_plain(&reader.array_type(&value)) {
+                        check_memory((added + elements.len()).saturating_mul(2 * size_of::<Visit>()))?;
                         (0..elements.len())
                             .filter_map(|index| elements.get(index))
-                            .for_each(|element| add(element, in_key));
+                            .for_each(|element| visit(element, in_key));
                     }
                 }
                 Some(VariantType::Dictionary) => {
@@ -99,8 +107,8 @@ impl Graph {
                     if !(is_plain(&key) && is_plain(&held)) {
                         let (mut entries, _) = reader.entries(&value, false);
                         while let Some((key, held)) = reader.next_entry(&mut entries) {
-                            add(key, true);
-                            add(held, in_key);
+                            visit(key, true);
+                            visit(held, in_key);
                         }
                     }
                 }
@@ -112,10 +120,14 @@ impl Graph {
                         graph.check_key(known, in_key);
                         continue;
                     }
+                    if graph.by_id.len() == graph.by_id.capacity() {
+                        check_memory(graph.by_id.capacity().saturating_mul(2 * MOST_PER_ID))?;
+                    }
                     graph.by_id.insert(object.id(), graph.objects.len());
+                    make_room(&mut graph.values, FEW_VALUES)?;
                     let found = graph.add(&object, registry, in_table);
                     let first = found.first;
-                    graph.objects.push(found);
+                    add(&mut graph.objects, found)?;
                     graph.check_key(graph.objects.len() - 1, in_key);
                     memory.charge(size_of::<Found>() + 64)?;
                     memory.charge((graph.values.len() - first) * size_of::<Variant>())?;

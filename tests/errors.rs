@@ -178,8 +178,8 @@ fn only_the_engine_reads_odd_bytes() {
     for (limits, hex, oddity, offset) in cases {
         let engine = read(hex, Strictness::Lenient, limits).expect(hex);
         fails(hex, Strictness::Strict, limits, &NotCanonical(*oddity), *offset);
-        // As in the column `allow_non_canonical` of `docs/format.md`, chapter 13, harmless bytes are read as
-        // the engine reads them.
+        // Harmless bytes are read as the engine reads them, as the column `allow_non_canonical` in chapter
+        // 13 of `docs/format.md` says.
         let other_writers = Limits { allow_non_canonical: true, ..(*limits).clone() };
         if harmless.contains(oddity) {
             let value = read(hex, Strictness::Strict, &other_writers).expect(hex);

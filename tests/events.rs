@@ -308,7 +308,7 @@ fn values_of_entries_come_as_parts() {
         format!("1b000000 {count} {}", entries.join(" "))
     };
     let (large, small) = (text_of(56), text_of(52));
-    // A value of 64 bytes is a part; the smaller one is not worth a part.
+    // The value of 64 bytes is a part; the smaller value is not worth a part.
     check(
         &entries(&[&large, &small]),
         in_parts(64),

@@ -75,7 +75,8 @@ fn messages() -> Vec<Vec<u8>> {
 }
 
 fn schemas() -> Vec<Vec<u8>> {
-    // protoc's `message M { optional int32 a = 1; }` in the file "m", and a set that made a library panic.
+    // protoc's output for `message M { optional int32 a = 1; }` in the file "m", and a descriptor set that
+    // made a library panic.
     let sets = ["0a130a016d220e0a014d12090a01611801200128050a", "0a055201616200"];
     let sets = sets.map(|set| hex::decode(set).expect("it is hexadecimal"));
     let files = [

@@ -234,7 +234,7 @@ pub fn text_of(value: &Value) -> String {
     }
 }
 
-/// Returns whether these are the properties of an object, which always has a script.
+/// Returns whether these are the properties of an object, which always include `script`.
 fn is_object(properties: &[(Value, Value)]) -> bool {
     properties.iter().any(|(name, _)| *name == Value::String("script".into()))
 }

@@ -46,7 +46,8 @@ fn reading(bytes: &[u8]) -> (variant_codec::Result<()>, u64) {
 fn memory_grows_with_the_input_alone() {
     let array = |count: u32| [28_u32.to_le_bytes(), count.to_le_bytes()].concat();
     let nils = |count: usize| vec![0; count * 4];
-    // Each opener but the innermost announces more elements than it contains, and is still open at the end.
+    // Nested Arrays: each except the innermost announces more elements than it contains, and is still open
+    // at the end.
     let openers = [array(100_000).repeat(64), nils(100_000)].concat();
     let cases: [(&str, Vec<u8>); 5] = [
         ("nils", [array(1_000_000), nils(1_000_000)].concat()),

@@ -43,7 +43,7 @@ fn every_step_has_its_form() {
     }
 }
 
-/// Errors collect steps from the inside out; paths read from the outside in.
+/// Errors collect steps from the inside out; paths show them from the outside in.
 #[test]
 fn long_paths_are_shortened_in_the_middle() {
     let path = |steps: usize| (0..steps).fold(error(), |error, step| error.inside(Step::Index(step))).path();

@@ -90,8 +90,8 @@ fn other_types_have_one_width() {
     }
 }
 
-/// As observed on x86-64, the engine rounds to nearest, and makes NaNs quiet with the top bits of their
-/// payload.
+/// As observed on x86-64, the engine rounds to nearest, makes NaNs quiet, and keeps the top bits of
+/// their payload.
 #[test]
 fn bits_that_do_not_fit() {
     let narrowed = [

@@ -1036,8 +1036,8 @@ fn modules_tell_types_apart_in_the_buffer() {
     }
 }
 
-/// The engine keeps one of two equal keys. Each pair of keys has the number of entries in Godot 4.6.3 after
-/// both are inserted.
+/// The engine keeps one of two equal keys. Each pair of keys comes with the number of entries that a
+/// Dictionary has in Godot 4.6.3 after both are inserted.
 #[test]
 fn keys_are_equal_where_the_engine_says_so() {
     let twice = Known { hp: 1, more: BTreeMap::from([("a".into(), 1.into()), ("hp".into(), 2.into())]) };

@@ -117,8 +117,8 @@ fn row(line: &str) -> Row {
     }
 }
 
-/// Returns whether this is the only error of lenient reading that the engine lacks: values of another type in
-/// a typed Dictionary.
+/// Returns whether this is the only error that lenient reading reports but the engine does not: values of
+/// another type in a typed Dictionary.
 pub fn is_refusal(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::WrongElementType { container: "Dictionary's values", .. })
 }

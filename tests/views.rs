@@ -272,7 +272,7 @@ fn a_key_that_is_too_deep_is_refused() {
     }
 }
 
-/// If a value is accepted, so are its parts, however many nested keys they have for their size.
+/// If a value is accepted, so are its parts, even small parts with many nested keys.
 #[test]
 fn parts_of_an_accepted_value_are_accepted() {
     let limits = Limits::for_network();

@@ -3,7 +3,7 @@ extends EditorExportPlugin
 ## Exports the .proto files of the project, so that FastProtobufCodec finds them in a game. Leaves out the addon's
 ## editor scripts.
 
-## Editor scripts, which exported games do not need. Omits self_check.gd, which games may use.
+## Editor scripts, which exported games do not need. self_check.gd is not in the list, because games may use it.
 const EDITOR_ONLY: Array[String] = ["panel/", "inspector/", "plugin.gd", "export_plugin.gd", "check.gd"]
 
 var _added: Dictionary[String, bool] = {}

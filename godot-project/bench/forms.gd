@@ -180,8 +180,8 @@ class Message:
 			kept[i] = FastVariantCodec.encode(input)
 
 
-## Many values: one call of the codec, compared with a loop over the engine's function that fills a
-## preallocated array.
+## Many values: one call of the codec, compared with a loop that fills a preallocated array with the
+## results of the engine's function.
 class Batch:
 	extends OneValue
 	var values: Array

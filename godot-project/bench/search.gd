@@ -23,7 +23,7 @@ const FAR_TOO_MANY := 1000.0
 const RUNS := 7
 ## The input size for a first estimate of the time.
 const SMALL_BYTES := 1 << 16
-## The input size when measuring memory, and the proportionally smaller margin.
+## The input size when measuring memory, and the part of `Entries.MARGIN` for this size.
 const MEMORY_BYTES := 1 << 18
 const MARGIN := Entries.MARGIN * MEMORY_BYTES / (1 << 20)
 
@@ -113,8 +113,8 @@ func _search(entry: String, seconds: float, most_bytes: int, unit: String, measu
 		print("%-18s %6d tried, at most %.2f %s: %s" % [entry, tried, worst[0], unit, JSON.stringify(worst[1])])
 
 
-## Spends `seconds` seconds on finding slow comparisons. A pair is two lists. A list holds the elements of the
-## Arrays that its trees produce.
+## Spends `seconds` seconds on finding slow comparisons. A pair is two lists. A list stands for one Array: the
+## elements of all Arrays that its trees produce.
 func _search_pairs(entry: String, seconds: float) -> void:
 	var until := Time.get_ticks_msec() + seconds * 1000.0
 	_generators = Generators.new(_random.randi(), _entries.limits.max_bytes / 2)

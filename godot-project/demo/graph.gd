@@ -2,7 +2,7 @@
 ## columns of frames with a snapshot are wider and coloured, and set the scale.
 extends Control
 
-## The snapshot work of a frame, in addition to updating the world.
+## The kind of snapshot that is taken in a frame, if any.
 enum Work { NONE, ENGINE, CODEC }
 
 const COLORS: Dictionary[Work, Color] = {

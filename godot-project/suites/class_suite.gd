@@ -48,7 +48,8 @@ func test_form() -> bool:
 	var bags: Array[Hero.Bag] = [Hero.Bag.new()]
 	_check_form("elements of a class", classes, [bags], [{&"@array": "Bag", "values": [bag]}])
 	var by_skill: Dictionary[Hero.Skill, String] = {Hero.Skill.new(): "x"}
-	# In the data, an inner Array is a Dictionary, so the Array around it has no declared type.
+	# An inner Array of a class is encoded as a Dictionary, so the Array around it has no declared type
+	# in the data.
 	var row := {&"@array": "Bag", "values": [bag]}
 	_check_form("Arrays of a class", classes, [[bags] as Array[Array]], [{&"@array": "Array", "values": [row]}])
 	_check_form("Arrays of a class by name", classes, {&"@x": bags} as Dictionary[StringName, Array], {

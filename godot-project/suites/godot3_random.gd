@@ -47,7 +47,7 @@ func of_type(type: int, depth: int) -> Variant:
 	return super(type, depth)
 
 
-## Makes only Dictionaries whose declared key type is in DECLARED_KEYS. For some keys of other types that
+## Makes a Dictionary whose declared key type is in DECLARED_KEYS. For some keys of other types that
 ## contain NaN, Godot 3 writes "[Deleted Object]" in place of the value.
 func _dictionary(depth: int) -> Dictionary:
 	var made := super(depth)

@@ -6,7 +6,7 @@ extends "res://suites/suite.gd"
 const LARGE := 40000
 ## The number of entries from which several threads pay off.
 const MANY := 12000
-## The size of a packed array; two of them are too large to encode.
+## The size of a packed array; two such arrays are too large to encode together.
 const HALF := 1 << 30
 ## The free memory that `test_results_that_are_too_large` needs.
 const MEMORY := 5 << 30

@@ -1,4 +1,5 @@
-## Decodes the range of each node of inspect with the engine, and compares the type, size and value.
+## Uses the engine to decode the range of each node of `inspect`, and compares the type, size and
+## value.
 extends "res://suites/suite.gd"
 
 const PlainData := preload("res://suites/fixtures/plain_data.gd")
@@ -99,7 +100,7 @@ func _check_nodes(nodes: Array[Dictionary], bytes: PackedByteArray) -> void:
 			_find_children(node, index, nodes, value, engine_values)
 
 
-## Stores the contents of a container by the indexes of their nodes.
+## Stores each element, key and value of a container in `found`, under the index of its node.
 func _find_children(node: Dictionary, index: int, nodes: Array[Dictionary], value: Variant, found: Dictionary) -> void:
 	var keys: Array = value.keys() if value is Dictionary else []
 	var held: Array = value.values() if value is Dictionary else value

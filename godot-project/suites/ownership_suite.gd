@@ -1,4 +1,4 @@
-## Ownership: jobs own their input, whatever becomes of the caller's arguments, and objects that nobody received are
+## Ownership: jobs own their input, whatever becomes of the caller's arguments; objects that nobody received are
 ## freed.
 extends "res://suites/suite.gd"
 

@@ -51,8 +51,8 @@ func test_methods_are_declared() -> bool:
 	return true
 
 
-## Methods that change something are not const, so that Expressions that may call only const methods refuse
-## them.
+## A method that changes something is not const: an Expression that may call only const methods must refuse
+## it.
 func test_methods_that_change_something_are_not_const() -> bool:
 	for method: Array in [[&"FastVariantLimits", &"allow_only"], [&"FastVariantJob", &"cancel"], [&"FastVariantJob", &"wait"]]:
 		checks.subject(checks.MIXED, "%s.%s" % method)

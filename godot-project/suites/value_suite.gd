@@ -59,7 +59,7 @@ func _check_value(value: Variant, full_objects: bool) -> void:
 		_check_decoding(expected, full_objects)
 
 
-## Checks encode, encoded_size and try_encode. If `expected` is empty, all of them must fail.
+## Checks encode, encoded_size and try_encode. If `expected` is empty, all three must fail.
 func _check_encoding(value: Variant, expected: PackedByteArray, full_objects: bool) -> void:
 	checks.same_bytes("encode", expected, Oracle.codec_encode(value, full_objects))
 	var size := expected.size() if expected else -1

@@ -155,8 +155,8 @@ static func filled(count: int, element: Variant) -> Array:
 	return array
 
 
-## Text that scripts cannot write: "a" and surrogates in the wrong order. Nothing may follow them, or the
-## engine would leave the last character uninitialised.
+## Text that scripts cannot write: "a" and surrogates in the wrong order. Nothing may follow the
+## surrogates, or the engine would leave the last character uninitialised.
 static func lone_surrogates() -> String:
 	Engine.print_error_messages = false
 	var broken := PackedByteArray([0x61, 0x00, 0x00, 0xdc, 0x00, 0xd8]).get_string_from_utf16()

@@ -5,7 +5,7 @@ extends "res://suites/suite.gd"
 const RandomValues := preload("res://suites/random_values.gd")
 
 const PATH := "user://view_suite.dat"
-## The test compares values at longer paths, but does not visit the values inside them.
+## The maximum length of a path whose inner values the test visits; at a longer path, it only compares the value.
 const DEEPEST := 30
 ## The number of rows of each random table.
 const ROWS := 40
@@ -18,7 +18,8 @@ const COLUMN_TYPES: Dictionary[int, int] = {
 const FIELDS: Array[String] = ["id", "hp", "name", "position", "tag", "with/slash", "", "ünïcode"]
 
 
-## Writes like `FileAccess.store_var`, including values that saving refuses because they are read as other values.
+## Writes like `FileAccess.store_var`, and so accepts values that saving refuses because they would be read as
+## other values.
 func _store(records: Array) -> void:
 	FileAccess.open(PATH, FileAccess.WRITE).store_buffer(FastVariantCodec.pack_batch(records))
 
@@ -229,7 +230,8 @@ func test_errors() -> bool:
 	return true
 
 
-## In a view, records are elements. [method FastVariantCodec.unpack_batch] names them in the message, not in the path.
+## In a view, records are elements. [method FastVariantCodec.unpack_batch] names the record in the message, not in the
+## path.
 func _check_error(what: String, expected: FastVariantResult, found: FastVariantResult, record := "") -> void:
 	checks.same_value(what, [expected.error, expected.offset, record + expected.path], [found.error, found.offset, found.path])
 	if not record:

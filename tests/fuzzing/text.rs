@@ -40,7 +40,8 @@ pub fn check_reading(bytes: &[u8]) {
     }
 }
 
-/// Compares every way to write these code units below 0x8000_0000 with writing them one by one.
+/// Checks that every way to write these code units, all below 0x8000_0000, gives the same bytes as
+/// writing them one by one.
 pub fn check_writing(units: &[u32]) {
     let text: String = units.iter().filter_map(|unit| char::from_u32(*unit)).collect();
     let is_text = text.chars().count() == units.len();

@@ -109,7 +109,7 @@ func _path() -> NodePath:
 		path += NAMES[_generator.randi() % NAMES.size()] + "/"
 	for i in _generator.randi() % 3:
 		path += ":" + NAMES[_generator.randi() % NAMES.size()]
-	# The flag of a path that is only a slash changes between writing and reading.
+	# The path "/" does not keep its flag when it is written and read.
 	return NodePath("" if path == "/" else path)
 
 

@@ -158,7 +158,8 @@ impl Oracle {
     }
 
     fn ask<T: DeserializeOwned>(&mut self, question: &Json) -> Result<T> {
-        // Ignores an error: if the oracle has ended, its standard error is more informative.
+        // Ignores a failed write: if the oracle has ended, `answer` reports the oracle's standard
+        // error, which says more.
         let _ = writeln!(self.questions, "{question}");
         self.answer()
     }

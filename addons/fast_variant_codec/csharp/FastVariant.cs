@@ -24,7 +24,8 @@ public static class FastVariant
         }
 
         public bool IsOk => Error == 0;
-        /// <summary>The decoded value, or the encoded bytes. After an error in a record, the values before it.</summary>
+        /// <summary>The decoded value, or the encoded bytes. After an error in a record, the values of the records
+        /// before it.</summary>
         public Variant Value => _result.Get("value");
         /// <summary>A code of FastVariantCodec.CodecError; 0 is OK.</summary>
         public long Error => _result.Get("error").AsInt64();

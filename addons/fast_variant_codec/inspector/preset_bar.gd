@@ -44,7 +44,7 @@ func _process(_delta: float) -> void:
 			PRESETS[preset], ", as in a new resource" if preset == "Save Files" else ""])
 
 
-## The title of the preset that the edited limits equal; empty if there is none.
+## The title of the preset with the same values as the edited limits; empty if there is none.
 func _preset() -> String:
 	for title in _presets:
 		var preset := _presets[title]

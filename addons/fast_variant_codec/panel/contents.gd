@@ -65,7 +65,7 @@ var has_records: bool
 ## added on demand: see node_of_record and load_more.
 var nodes: Array[Dictionary] = []
 var problems: Array[Problem] = []
-## The number of errors, and of non-canonical encodings, beyond MAX_PROBLEMS, which `problems` omits.
+## The number of errors, and of non-canonical encodings, that `problems` omits.
 var errors_left_out := 0
 var notes_left_out := 0
 ## The offset of the length prefix of each record.
@@ -278,9 +278,8 @@ func _key_of(value: int) -> int:
 	return siblings[siblings.bsearch(value) - 1]
 
 
-## Whether the bytes are records. The codec decides, as for load_batch. An error such as a torn record leaves
-## this open: the bytes are then records if they do not form one value, but the first record is a complete
-## value.
+## Whether the bytes are records. The codec decides, as for load_batch. After an error such as a torn record,
+## the bytes count as records if they are not one value and the first record is a complete value.
 func _are_records() -> bool:
 	if bytes.size() < 2 * FRAME:
 		return false
@@ -349,8 +348,8 @@ func _add_value() -> void:
 	_add_problems(outline, 0)
 
 
-## Adds the nodes of an outline whose bytes start at `shift`. With a parent, skips the outermost node, which only holds
-## more children of the parent.
+## Adds the nodes of an outline whose bytes start at `shift`. Skips the outermost node if there is a parent: that node
+## is the Array that load_more puts around the children.
 func _add_outline(outline: Dictionary, shift: int, start: int, end: int, parent := -1) -> Chunk:
 	var chunk := _add_chunk(start, end)
 	chunk.first = nodes.size()
@@ -417,7 +416,7 @@ func _chunk_at(byte: int) -> Chunk:
 
 func _add_problems(outline: Dictionary, start: int) -> void:
 	if outline["error"] != FastVariantCodec.OK:
-		# The panel shows the offset separately, from the start of all bytes.
+		# Removes the offset, because the panel shows it separately, counted from the start of all bytes.
 		var message: String = outline["message"]
 		message = message.replace(" (at byte %d)" % outline["offset"], "")
 		_add_problem(start + outline["offset"], message, true)

@@ -87,7 +87,8 @@ static func preview_of(value: Variant) -> String:
 static func _refusal_of(contents: Contents, limits: FastVariantLimits) -> String:
 	if contents.problems.any(func(problem: Contents.Problem) -> bool: return problem.is_error):
 		return "it is damaged"
-	# In the joined value, bytes after the value of a record would be the next record.
+	# Refuses bytes after the value of a record: in the joined Array, they would be read as the next
+	# element.
 	for record in contents.record_count:
 		var bytes := contents.bytes.slice(contents.record_starts[record] + Contents.FRAME, contents.end_of_record(record))
 		var verdict := FastVariantCodec.validate(bytes, limits)

@@ -78,7 +78,7 @@ static func changed(contents: Contents, node: int, text: String) -> PackedByteAr
 	var type: Variant.Type = contents.nodes[node]["type"]
 	var value: Variant = value_of(text, type)
 	var encoded := FastVariantCodec.encode(value)
-	# A text may start with a byte-order mark, which is not valid.
+	# The encoding of a text that starts with a byte-order mark is not valid.
 	if typeof(value) != type or not FastVariantCodec.validate(encoded).is_ok():
 		return PackedByteArray()
 	var start: int = contents.nodes[node]["offset"]
@@ -94,7 +94,7 @@ static func changed(contents: Contents, node: int, text: String) -> PackedByteAr
 ## file: the codec replaces the file to which the link leads. Returns the reason for a failure, or an empty
 ## text after a success.
 static func write(path: String, old: Contents, bytes: PackedByteArray) -> String:
-	# Called as late as possible, because a change that follows is lost.
+	# Called as late as possible, because changes made to the file after this check are lost.
 	var problem_of_change := func() -> String:
 		var is_unchanged := FileAccess.get_file_as_bytes(path) == old.bytes
 		return "" if is_unchanged else "%s has changed since it was opened. Open it again." % path

@@ -28,7 +28,7 @@ var _folded: Dictionary[TreeItem, PackedInt32Array] = {}
 var _rests: Dictionary[TreeItem, int] = {}
 ## The lines of records that have not been inspected, and of groups of records.
 var _folded_records: Dictionary[TreeItem, Vector2i] = {}
-## Whether the code is selecting a line, not the user.
+## Whether the code, not the user, is selecting a line.
 var _is_selecting := false
 
 

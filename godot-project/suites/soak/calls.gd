@@ -172,7 +172,8 @@ func _call_broken_objects(subject: Subject) -> void:
 	var flipped := _flipped(subject.full_bytes)
 	for bytes: PackedByteArray in [cut, flipped]:
 		Oracle.release(FastVariantCodec.try_decode(bytes, _with_objects).value)
-		# If keys become equal, one value replaces another, whose Nodes become unreachable, as in the engine.
+		# If damage makes keys equal, one value replaces another, and the Nodes of the replaced value become
+		# unreachable, as in the engine.
 		if subject.value is not Dictionary:
 			Oracle.release(FastVariantCodec.decode(bytes, true))
 	FastVariantCodec.decode(subject.full_bytes)

@@ -1,6 +1,6 @@
-## Jobs of every kind, whose arguments are changed, cleared, resized, overwritten and released right after the
-## call and, by another thread, during it. Each result must equal the engine's result for the bytes at the
-## time of the call. Memory and objects must not grow.
+## Jobs of every kind: their arguments are changed, cleared, resized, overwritten and released right after the
+## call, or by another thread while the job runs. Each result must equal the engine's result for the bytes at
+## the time of the call. Memory and objects must not grow.
 ##
 ## The run ends with running jobs and unclaimed Nodes; the engine reports leaks.
 extends "res://suites/soak/activity.gd"
@@ -22,7 +22,7 @@ const PACKED := {
 }
 
 
-## A value's bytes and the engine's decoding of them, which nobody changes.
+## A value's bytes and the engine's decoding of them; neither is ever changed.
 class Item:
 	extends RefCounted
 	var bytes: PackedByteArray

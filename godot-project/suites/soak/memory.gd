@@ -64,7 +64,7 @@ func _all_values() -> Dictionary[String, Variant]:
 		dictionaries.append({"name": index, "list": [index]})
 		if index % 3 == 0:
 			rows.append({"name": text, "list": [index]})
-	# The first entries differ most, because short runs use only these.
+	# Short runs use only the first entries, so these differ most.
 	return {
 		"large parts": [bytes, "a".repeat(LARGE), int32], "Dictionaries": dictionaries, "PackedStringArray": strings,
 		"String": "a".repeat(LARGE), "String, not ASCII": "ä".repeat(LARGE / 2), "PackedByteArray": bytes,

@@ -139,7 +139,7 @@ class Caller:
 		var items := _several(false)
 		var which := _generator.randi() % _limits.size()
 		while _limits[which] and _limits[which].max_elements >= 0:
-			# Skips these limits, because they apply to all records together.
+			# Skips limits on elements, because they apply to all records together.
 			which = (which + 1) % _limits.size()
 		var good := 0
 		while good < items.size() and items[good].strict[which]:

@@ -69,7 +69,8 @@ func end() -> void:
 	print("%s: %d" % [LEAKS_OF_ENGINE, _leaks_of_engine])
 
 
-## Remembers the input for a failure. With --case, also prints it beforehand, so that a crash has an input.
+## Remembers the input for a failure. With --case, prints the input before the call, so that it is known
+## after a crash.
 func _trying(input: PackedByteArray) -> PackedByteArray:
 	_input = input
 	if options["case"] >= 0:
@@ -290,7 +291,7 @@ func _value_problem(value: Variant) -> String:
 	if actual != expected:
 		return "encode: %s" % Compare.hex_difference(expected, actual)
 	var size := Oracle.codec_size(value)
-	# The engine reads some values that are nested too deeply for it to write.
+	# The engine can read some values that it cannot write, because they are nested too deeply.
 	var expected_size := expected.size() if expected else -1
 	if size != expected_size:
 		return "encoded_size is %d, not %d" % [size, expected_size]

@@ -29,7 +29,8 @@ func _append() -> void:
 	var number := 0
 	var left: int = _number
 	while left > 0:
-		# Checked before appending, because the last save removes records that were appended before it.
+		# Checks for the saver's end before it appends, because the last save removes all records appended
+		# earlier.
 		if not options["until"] or FileAccess.file_exists(path(options["until"])):
 			left -= 1
 		var code := FastVariantCodec.append_batch(path("records.dat"), [_record(number)])

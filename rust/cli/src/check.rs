@@ -9,7 +9,7 @@ use crate::failure::{Failure, Outcome};
 use crate::input::{self, Format, Input};
 use crate::output::Output;
 
-/// Checks values, fastest if they have the same keys.
+/// Checks values, and is fastest if they have the same keys.
 #[derive(Default)]
 pub struct Checker(QuickCheck);
 

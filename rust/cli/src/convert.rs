@@ -20,7 +20,7 @@ pub enum To {
 }
 
 /// Writes all values in the form `to`, by default the form of the input. Copies the bytes of the values,
-/// unless Godot 3's format is written. Prints on standard error which types this changes.
+/// unless Godot 3's format is written. Prints on standard error which types change.
 pub fn convert(
     input: &Input,
     to: Option<To>,

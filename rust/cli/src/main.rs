@@ -168,8 +168,8 @@ struct FromJson {
     /// The JSON; `-` is standard input
     #[arg(default_value = "-")]
     file: PathBuf,
-    /// Write each value, such as each line, as a record. If an array starts with `[` on a line of its own, as
-    /// `json` prints records, write each element as a record
+    /// Write each value, such as each line, as a record. If the text starts with `[` on a line of its own, as
+    /// in the output of `json` for records, write each element as a record
     #[arg(long)]
     records: bool,
     /// Write each element of the outermost array as a record, however the array is laid out

@@ -211,7 +211,8 @@ impl<'b> Search<'b> {
         let end = start + self.value_end(bytes).filter(|length| *length > HEADER)?;
         let is_number = self.has_numbers(start);
         let is_packed = self.ty(start).is_some_and(|ty| matches!(ty.shape(), Shape::Packed(..)));
-        // If intact lengths follow the value, the lengths of a record inside must lead to its end.
+        // If intact lengths follow the value, a record inside counts only if the lengths from there
+        // lead to the end of the value.
         let is_linked = end < self.bytes.len() && self.leads_to_end(end);
         let mut hides = |inside| self.is_start(inside) && (!is_linked || self.leads_to(inside, end));
         if (is_packed || is_number) && (start + 1..end).any(&mut hides) {
@@ -248,10 +249,10 @@ impl<'b> Search<'b> {
         self.work = self.work.saturating_sub(FRAME + read);
     }
 
-    /// The offset after `at`, up to the next boundary, of the next whole record's length. Lengths are multiples
-    /// of four, but missing bytes may shift a record to any offset. Values in the record at `at` may look like
-    /// records. If its own length leads to the end, or the end cuts it off, the lengths of a record inside must
-    /// lead to the end as well, unless two whole records follow each other.
+    /// The offset of the length of the next whole record after `at` and before the next boundary. Lengths are
+    /// multiples of four, but missing bytes may shift a record to any offset. Values in the record at `at` may
+    /// look like records. If the length at `at` leads to the end, or the end cuts the record off, the lengths
+    /// from a record inside must also lead to the end, unless another whole record follows the one inside.
     fn next_start(&mut self, at: usize) -> Option<usize> {
         let must_lead_to_end = match self.next(at) {
             Some(next) if next > self.bytes.len() => self.is_likely(at) && self.is_cut_off(at),
@@ -283,7 +284,8 @@ impl<'b> Search<'b> {
                 && !self.has_swallowed(&record)
     }
 
-    /// Whether the record may be the payload of an int and a text or number after it.
+    /// Whether the record's length may be the payload of an int, and its value a text or number
+    /// after the int.
     fn may_be_payload(&self, record: &Range<usize>) -> bool {
         let is_text = self.ty(record.start).is_some_and(|ty| matches!(ty.shape(), Shape::Text));
         let header = record.start.checked_sub(FRAME + HEADER);
@@ -306,7 +308,8 @@ impl<'b> Search<'b> {
         if self.work == 0 {
             return false;
         }
-        // The length and header of a text or packed array precede its count, which leads to the same offset.
+        // A text or packed array has a length and a header before its count, and the count leads to the same
+        // offset as the length.
         let starts_before = end.checked_sub(FRAME + HEADER).and_then(|start| self.record_at(start));
         let is_count = starts_before.is_some_and(|record| self.next(end) == Some(record.end));
         let is_next = |search: &mut Self| {
@@ -323,7 +326,8 @@ impl<'b> Search<'b> {
         })
     }
 
-    /// Whether the value ends with a whole record and its length. A torn value may have swallowed this record.
+    /// Whether a whole record, with its length, is at the end of the value. A torn value may have swallowed
+    /// this record.
     fn contains_last(&mut self, value: Range<usize>) -> bool {
         self.charge(value.len());
         (value.start + 1..value.end)

@@ -19,7 +19,7 @@ const LONGEST_PATH: usize = 1024;
 const START: usize = 256;
 
 /// Prints each value of a file after its path. If the file is damaged or in an unknown format, prints the
-/// error and a hash of the bytes, because git needs text in any case, and compares only the text.
+/// error and a hash of the bytes: git always needs text, and compares nothing else.
 pub fn of_file(file: &Path, format: &Format, out: &mut Output) -> Outcome<()> {
     let is_read = textconv(&input::name_of(file), Input::open(file, format), out)?;
     if !is_read {

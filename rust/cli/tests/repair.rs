@@ -326,7 +326,7 @@ fn a_key_in_a_damaged_record_is_no_record() {
     }
 }
 
-/// Both the records around the intact one and the end are damaged.
+/// The records before and after the intact one are damaged, and so is the end.
 #[test]
 fn a_record_between_two_damaged_ones_is_kept() {
     let values: [fn(i64) -> Value; 4] = [
@@ -349,7 +349,7 @@ fn a_record_between_two_damaged_ones_is_kept() {
     }
 }
 
-/// The count of the next record's bytes leads to the same offset as its length.
+/// In the next record, the count of bytes leads to the same offset as the record's length.
 #[test]
 fn a_torn_packed_array_does_not_swallow_the_next_header() {
     let records: Vec<Vec<u8>> = (0..5).map(|byte| encoded(vec![byte + 100_u8; 60])).collect();

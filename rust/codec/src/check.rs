@@ -62,7 +62,8 @@ pub(crate) fn check(bytes: &[u8], limits: &Limits) -> Result<Ends> {
     Ok(ends.sorted())
 }
 
-/// The end of the value and, if `ends` is given, of its containers; `None` leaves validity open.
+/// The end of the value, and the ends of its containers if `ends` is given; `None` leaves validity
+/// open.
 fn check_quickly(
     bytes: &[u8],
     limits: &Limits,

@@ -53,7 +53,7 @@ pub struct Downgrade<O> {
     encoder: Encoder<O, Godot3>,
     loss: Loss,
     changes: Vec<Change>,
-    /// The types met since the last key began, one bit each, as far as [`ALIKE`] needs them.
+    /// The types met since the last key began, one bit each; at least those in [`ALIKE`].
     met: u64,
 }
 

@@ -156,7 +156,8 @@ pub enum ErrorKind {
         /// The requested type.
         expected: &'static str,
     },
-    /// A message from one of the program's own types, which rejects a value or cannot be converted to one.
+    /// A message about one of the program's own types: the type rejects a value, or cannot be converted to
+    /// one.
     #[error("{0}")]
     Message(Box<str>),
     /// This many bytes cannot be allocated.
@@ -302,7 +303,8 @@ impl Oddity {
             | Self::SharedBit
             | Self::NullObject
             | Self::ElementType => true,
-            // A later engine may define header bits; the others lose data or make no sense.
+            // A later engine may define these header bits; the other oddities lose data or make no
+            // sense.
             Self::HeaderBits
             | Self::Nul
             | Self::NegativeCount

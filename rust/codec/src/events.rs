@@ -271,13 +271,13 @@ pub trait Sink {
     fn raw_text(&mut self, _ty: VariantType, _bytes: &[u8]) -> Result<bool> {
         Ok(false)
     }
-    /// Receives a value of a type of [`Shape::Fixed`](crate::format::Shape::Fixed); `lanes` has exactly its
-    /// components.
+    /// Receives a value whose type has [`Shape::Fixed`](crate::format::Shape::Fixed); `lanes` has exactly
+    /// the value's components.
     #[inline(always)]
     fn fixed(&mut self, ty: VariantType, _lanes: Lanes<'_>) -> Result<()> {
         self.other(ty)
     }
-    /// Receives a value of a type of [`Shape::Packed`](crate::format::Shape::Packed); `lanes` has whole
+    /// Receives a value whose type has [`Shape::Packed`](crate::format::Shape::Packed); `lanes` has whole
     /// elements.
     #[inline(always)]
     fn packed(&mut self, ty: VariantType, _lanes: Lanes<'_>) -> Result<()> {
@@ -384,7 +384,7 @@ pub trait Sink {
     fn begin_value(&mut self, _dictionary: &mut Self::Dictionary) -> Result<()> {
         Ok(())
     }
-    /// Whether the sink keeps the open entry. If not, its value may have the wrong type.
+    /// Whether the sink keeps the open entry. If not, the entry's value may have the wrong type.
     #[inline(always)]
     fn keeps_entry(&self, _dictionary: &Self::Dictionary) -> bool {
         true

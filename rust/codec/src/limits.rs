@@ -218,8 +218,8 @@ impl Limits {
         limits
     }
 
-    /// Whether every value of `bytes` bytes stays within the limits on a whole value:
-    /// [`Limits::max_elements`], [`Limits::max_memory`] and colliding keys.
+    /// Whether [`Limits::max_elements`], [`Limits::max_memory`] and [`Limits::refuse_colliding_keys`] admit
+    /// every value of `bytes` bytes.
     pub fn admit_all_of(&self, bytes: usize) -> bool {
         let bytes = bytes as u64;
         self.max_elements >= bytes
@@ -283,7 +283,7 @@ impl Spent {
     }
 }
 
-/// Check for free memory each time this many bytes have been charged.
+/// The number of charged bytes after which free memory is checked again.
 const AT_ONCE: u64 = 4 << 20;
 /// The first check comes after this many bytes. Small values are not worth a check.
 const AT_FIRST: u64 = 256 << 10;

@@ -205,7 +205,7 @@ impl Drawing {
         Self { nodes: Vec::new(), max_nodes, open: Vec::new(), hidden: 0, role: Role::Root }
     }
 
-    /// The nodes; nodes that are still open end at `end`.
+    /// The nodes; those that have not ended get `end` as their end.
     fn finish(mut self, end: usize) -> Vec<Node> {
         if self.hidden > 0
             && let Some(node) = self.last_open()

@@ -196,7 +196,8 @@ impl<B: Storage> Output for Buffer<B> {
         const COUNT: usize = size_of::<u32>();
 
         debug_assert!(tail <= 1, "at most one NUL");
-        // The upper bound: the length prefix, 4 bytes for each unit of whole blocks, and four zeros.
+        // The upper bound: the length prefix, 4 bytes per unit with the units rounded up to whole
+        // blocks, and four zeros.
         let most = COUNT + units.len().next_multiple_of(utf8::UNITS) * 4 + COUNT;
         if units.len() > LONGEST || self.reserve(most).is_err() {
             return false;

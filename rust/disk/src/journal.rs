@@ -10,8 +10,8 @@ use variant_codec::frames::ReadAt;
 
 use crate::{Failure, LONGEST_WAIT, PAUSE, access, lock, locked, open, own_length};
 
-/// The maximum wait for a writer after the first wait, and the minimum time between two waits. A process that
-/// appends in a loop rarely pauses, so longer or more frequent waits would not help.
+/// The maximum duration of each wait for a writer except the first, and the minimum time between two waits. A
+/// process that appends in a loop rarely pauses, so longer or more frequent waits would not help.
 const SHORT_WAIT: Duration = Duration::from_millis(10);
 const BETWEEN_WAITS: Duration = Duration::from_millis(100);
 

@@ -65,7 +65,7 @@ pub enum Failure {
     /// The name is reserved for temporary files.
     #[error("name is reserved for temporary files, which are deleted automatically")]
     ReservedName,
-    /// On Windows, the name is reserved for a device such as `nul`, with any suffix.
+    /// On Windows, the name is reserved for a device, as `nul` and `nul.txt` are.
     #[error("name is reserved for a device on Windows")]
     DeviceName,
     /// On Windows, the name means another file: a stream, a file on another drive, or a file without the
@@ -230,8 +230,8 @@ pub fn replace_read(place: &Path, read: &Stamp, parts: &[Vec<u8>]) -> Result<(),
     replace_if(place, is_as_read, parts)
 }
 
-/// The number of attempts if others create a missing file meanwhile. The number is limited because each
-/// attempt fails for a dangling link, which exists but cannot be opened.
+/// The number of attempts if others create the file at the same time. The number is limited because
+/// each attempt fails for a dangling link, which exists but cannot be opened.
 const TRIES: u32 = 3;
 
 fn replace_if(
@@ -344,8 +344,8 @@ fn builder() -> Builder<'static, 'static> {
     builder
 }
 
-/// Folders that this process has cleared of leftover temporary files. Once is enough: only killed processes leave any,
-/// and listing a large folder is slow.
+/// Folders that this process has cleared of leftover temporary files. Once is enough: only killed processes leave such
+/// files, and listing a large folder is slow.
 static CLEARED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 /// Removes temporary files of killed saves from a folder: regular files with the name pattern of temporary
@@ -497,7 +497,7 @@ fn known(place: &Path, metadata: &Metadata) -> Option<Appended> {
     lock(&APPENDED).iter().find(|known| known.place == place && known.stamp.id == id(metadata)).cloned()
 }
 
-/// The length of a file after this process last appended to it, if the last record still ends at this length.
+/// The length of a file after this process's last append, if the last appended record still ends there.
 fn own_length(place: &Path, file: &File) -> io::Result<Option<u64>> {
     let Some(known) = known(place, &file.metadata()?) else { return Ok(None) };
     let length = known.stamp.length;

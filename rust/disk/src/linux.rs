@@ -38,7 +38,8 @@ pub fn copy_access(from: &File, to: &File) -> bool {
     matches!(copied, Ok(()) | Err(Errno::NODATA | Errno::NOTSUP | Errno::NOSYS))
 }
 
-/// The process that has locked a file. `None` if the process is unknown, as outside this container.
+/// The process that has locked a file. `None` if the process is unknown, such as one outside this
+/// container.
 pub fn holder(place: &Path) -> Option<String> {
     let found = fs::metadata(place).ok()?;
     let file = format!("{:02x}:{:02x}:{}", major(found.dev()), minor(found.dev()), found.ino());

@@ -94,7 +94,7 @@ pub fn leads_to(place: &Path, file: &File) -> io::Result<bool> {
     }
 }
 
-/// Whether no process that writes has locked the file; always true if the file system has no locks.
+/// Whether the file is free of writers' locks; always true if the file system has no locks.
 pub fn is_at_rest(_place: &Path, file: &File) -> bool {
     match try_lock(file, true) {
         Ok(()) => {
@@ -138,7 +138,7 @@ pub fn make_alike(file: &File, other: &Metadata, has_same_list: bool) -> io::Res
     }
 }
 
-/// Renames a file over an old one, which stays locked until then. Never asks the caller to retry.
+/// Renames a file over an old one, which stays locked until it is replaced. Never asks the caller to retry.
 pub fn rename(from: &Path, to: &Path, _old: &mut Option<File>) -> io::Result<Option<io::Error>> {
     fs::rename(from, to).map(|()| None)
 }

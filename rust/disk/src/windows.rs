@@ -82,8 +82,8 @@ pub fn make_alike(_file: &File, _other: &Metadata, _has_same_list: bool) -> io::
     Ok(())
 }
 
-/// Renames a file over an old one, which stays locked until then if the file system can replace an open file. Returns
-/// the system's refusal if another process may have the old file open; the caller may then retry.
+/// Renames a file over an old one. If the file system can replace an open file, the old one stays locked until it is
+/// replaced. Returns the system's refusal if another process may have the old file open; the caller may then retry.
 pub fn rename(from: &Path, to: &Path, old: &mut Option<File>) -> io::Result<Option<io::Error>> {
     let mut renamed = fs::rename(from, to);
     if renamed.is_err() && old.take().is_some() {
@@ -103,8 +103,8 @@ pub fn sync(file: &File) -> io::Result<()> {
 /// Does nothing: the system syncs names to disk by itself.
 pub fn sync_folder(_folder: &Path) {}
 
-/// Whether Windows may open another file than the one that the folder lists under this name. A colon starts a stream or a path on another drive.
-/// Windows drops dots and spaces at the end if the file exists.
+/// Whether Windows may open a different file from the one that the folder lists under this name. A colon starts a
+/// stream or a path on another drive. Windows drops dots and spaces at the end if the file exists.
 pub fn is_ambiguous(place: &str) -> bool {
     // Splits the text, because `Path::file_name` would drop the `C:` of the path `C:name`.
     let name = place.rsplit(['/', '\\']).next().unwrap_or(place);

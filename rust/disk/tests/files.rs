@@ -323,8 +323,8 @@ fn an_append_that_is_not_done_is_not_seen() -> Result<()> {
     #[cfg(not(windows))]
     writer.lock()?;
     writer.write_all(&[record(2), record(3)[..5].to_vec()].concat())?;
-    // The journal has not read the length since this process's own append, but that append is finished and
-    // counts.
+    // The journal has not read the length since this process's own append, but that append is finished, so
+    // its record counts.
     assert_eq!((index.count(&journal)?, index.find(&journal, 2)?), (2, None));
     #[cfg(not(windows))]
     {

@@ -18,8 +18,8 @@ use godot::sys::{self, GodotFfi, interface_fn};
 use crate::interface::variant_ptr;
 use crate::refusal::{Refused, refused};
 
-/// The maximum number of wrapped methods and property accessors, which is more than this library has.
-/// godot-rust checks the arguments of any methods beyond this number.
+/// The maximum number of wrapped methods and property accessors; this library has fewer. godot-rust
+/// checks the arguments of any methods beyond this number.
 const MOST_METHODS: usize = 256;
 
 type Call = unsafe extern "C" fn(
@@ -196,7 +196,7 @@ impl Method {
 }
 
 impl Parameter {
-    /// Whether a value has the parameter's type or can be converted to it, as by [`Variant::try_to_relaxed`].
+    /// Whether a value has the parameter's type, or [`Variant::try_to_relaxed`] can convert it to that type.
     fn takes(&self, argument: &Variant) -> bool {
         let own = argument.get_type().sys();
         if own == sys::GDEXTENSION_VARIANT_TYPE_OBJECT && self.ty == own {

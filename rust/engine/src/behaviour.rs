@@ -24,7 +24,7 @@ use crate::interface::{interface, variant_ptr};
 use crate::layout;
 use crate::types::{is_inline, plain_bytes};
 
-/// The name of a fact that does not hold, as in the warning.
+/// The name of a fact that does not hold, as printed in the warning.
 type Fact = &'static str;
 
 /// The number of entries added; enough for a Dictionary to grow several times.

@@ -205,8 +205,8 @@ fn borrowed<A: Argument>(argument: &Variant) -> Option<&A> {
         // SAFETY: the guard of the arm above has checked the type.
         ty => unsafe { interface().payload(argument, ty).cast_const().cast() },
     };
-    // SAFETY: either pointer is to a value that lives as long as the Variant. The unsafe trait guarantees
-    // that the value can be borrowed as this type.
+    // SAFETY: in both cases, the pointer is to a value that lives as long as the Variant. The unsafe
+    // trait guarantees that the value can be borrowed as this type.
     Some(unsafe { &*value })
 }
 

@@ -1,4 +1,4 @@
-//! The conversions that the engine applies to values put into a typed container of another type.
+//! The conversions that the engine applies when a value of another type is put into a typed container.
 //!
 //! The engine's typed append converts a value of another type, or prints an error if it cannot. To print one
 //! error for many values, this module predicts the result from a table measured on the running engine, and
@@ -29,7 +29,8 @@ pub struct Conversions {
 pub struct Converted {
     /// The value.
     pub value: Variant,
-    /// The number of characters in the value if containers were converted to text; otherwise 0.
+    /// The number of characters in the value, if it is a PackedStringArray converted from an Array;
+    /// otherwise 0.
     pub text: usize,
 }
 
@@ -186,8 +187,8 @@ pub fn values_inside(value: &Variant) -> usize {
 }
 
 /// Whether `test` holds for a value in this Array or Dictionary, at any level. `test` gets the value, its
-/// type and a level: the value's own level if it is a container, otherwise that of its container. `container`
-/// itself has level 0.
+/// type and a level: the level of the value if the value is a container, otherwise the level of the container
+/// that holds it. `container` itself has level 0.
 fn has_inside(container: &Variant, test: impl Fn(&Variant, VariantType, usize) -> bool) -> bool {
     let reader = Reader::new();
     let mut pending = vec![(container.clone(), 0)];

@@ -128,7 +128,7 @@ impl Layout {
     /// A pointer to a String's first code unit, and the count.
     #[inline(always)]
     pub(crate) fn text(&self, string: &GString) -> (*const u32, usize) {
-        // SAFETY: a String is one pointer, over which GString is transparent.
+        // SAFETY: a String is one pointer, and GString is transparent over the String.
         let first = unsafe { std::ptr::from_ref(string).cast::<*const u8>().read() };
         if first.is_null() {
             return (std::ptr::null(), 0);
@@ -143,7 +143,8 @@ impl Layout {
     /// the name; older engines keep none for names in their own code.
     #[inline(always)]
     pub(crate) fn name_text(&self, name: &StringName) -> Option<(*const u32, usize)> {
-        // SAFETY: a StringName is one pointer, over which godot-rust's StringName is transparent.
+        // SAFETY: a StringName is one pointer, and godot-rust's StringName is transparent over the
+        // engine's.
         let block = unsafe { std::ptr::from_ref(name).cast::<*const u8>().read() };
         if block.is_null() {
             return Some((std::ptr::null(), 0));

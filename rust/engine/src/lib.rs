@@ -30,8 +30,8 @@
 //! is a rule of the engine that no type of godot-rust expresses. Arrays, Dictionaries, packed arrays and
 //! objects are references, and no lock guards their targets. So while one thread reads or changes a
 //! container, no script and no other thread may change it through any other Variant, slot or `OwnArray`. Code
-//! that runs scripts meanwhile reads copies (`Reader::entries`), and code that outlives a call owns what it
-//! reads (`owned.rs`).
+//! that runs scripts while it reads a container reads a copy (`Reader::entries`), and code that outlives a
+//! call owns what it reads (`owned.rs`).
 
 #![cfg_attr(target_os = "emscripten", feature(asm_experimental_arch, link_llvm_intrinsics))]
 #![cfg_attr(target_os = "emscripten", allow(internal_features))]

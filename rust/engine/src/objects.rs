@@ -113,7 +113,7 @@ impl HeldObject {
     pub fn get(&self, name: &StringName) -> Option<Variant> {
         let object = self.live()?;
         let mut value = Variant::nil();
-        // SAFETY: the object is live; as in `get_property`.
+        // SAFETY: the object is live; the rest is as in `get_property`.
         unsafe { call(interface().object_get, object, &[name.sys()], value.sys_mut()) };
         Some(value)
     }
@@ -121,7 +121,7 @@ impl HeldObject {
     /// Sets a property of the object. Returns false if the object has been freed. A script's setter may run.
     pub fn set(&self, name: &StringName, value: &Variant) -> bool {
         let Some(object) = self.live() else { return false };
-        // SAFETY: the object is live; as in `set_property`.
+        // SAFETY: the object is live; the rest is as in `set_property`.
         unsafe {
             let arguments = [name.sys(), variant_ptr(value).cast()];
             call(interface().object_set, object, &arguments, std::ptr::null_mut());
@@ -169,7 +169,8 @@ impl HeldObject {
 pub struct Factory {
     script: HeldObject,
     new: StringName,
-    /// `GDScript.new`, looked up once, if the script is a GDScript and the engine has the method.
+    /// `GDScript.new`, looked up once; `None` if the script is not a GDScript or the engine does
+    /// not have the method.
     method: Option<MethodBind>,
 }
 

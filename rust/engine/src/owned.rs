@@ -11,7 +11,7 @@ use crate::read::Reader;
 /// Immutable bytes that any thread may keep: the library's own reference to the engine's buffer. Other owners copy the
 /// buffer before they change it.
 ///
-/// All copies of a Variant share one packed array, as they share an Array, and a script may overwrite its
+/// A packed array in a Variant is shared by all copies of the Variant, like an Array, and a script may overwrite its
 /// bytes. This type therefore refers to the buffer, not to the packed array in the Variant.
 pub struct OwnedBytes(PackedByteArray);
 

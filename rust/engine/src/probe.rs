@@ -34,7 +34,7 @@ const PACKED_BLOCK: usize = 32;
 const DICTIONARY_BLOCK: usize = 120;
 const NAME_BLOCK: usize = 32;
 
-/// The name of a fact that does not hold, as in the warning.
+/// The name of a fact that does not hold, as printed in the warning.
 type Fact = &'static str;
 
 /// The configured access to engine memory.
@@ -78,7 +78,7 @@ impl Access {
 #[derive(Clone, Copy, Default)]
 pub struct Findings {
     offsets: Option<Layout>,
-    /// The name of the first fact that does not hold, as in the warning.
+    /// The name of the first fact that does not hold, as printed in the warning.
     pub failed: Option<&'static str>,
 }
 
@@ -163,7 +163,8 @@ fn ints(len: i64) -> Variant {
     array
 }
 
-/// A StringName of this text, and the documented code units of the String that the engine shares with it.
+/// A StringName of this text, and the address and number of the code units of its String, from documented
+/// functions.
 fn name(text: &str) -> (Variant, (*const u32, usize)) {
     let name = StringName::from(text);
     let shared = GString::from(&name);
@@ -534,6 +535,6 @@ fn written_signal() -> Result<(), Fact> {
 /// The pointer that represents an empty String.
 fn block_of_empty_string() -> usize {
     let empty = GString::new();
-    // SAFETY: a String is one pointer, over which GString is transparent.
+    // SAFETY: a String is one pointer, and GString is transparent over the String.
     unsafe { std::ptr::from_ref(&empty).cast::<usize>().read() }
 }

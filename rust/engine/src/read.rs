@@ -345,8 +345,8 @@ impl Reader {
         if count == 0 {
             return Strings(&[]);
         }
-        // SAFETY: `packed_elements` has checked the type. The elements are contiguous Strings, over which GString is
-        // transparent.
+        // SAFETY: `packed_elements` has checked the type. The elements are contiguous Strings, and GString is
+        // transparent over a String.
         Strings(unsafe { std::slice::from_raw_parts(first.cast(), count) })
     }
 
@@ -365,7 +365,7 @@ impl Reader {
         }
     }
 
-    /// The run of elements with the same number or math type at the start of a range. `None` if the run has
+    /// The run of elements of a single number or math type at the start of a range. `None` if the run has
     /// fewer than two elements or cannot be read in place.
     #[inline(always)]
     pub fn run<'a>(self, elements: &Elements<'a>, range: Range<usize>) -> Option<Run<'a>> {

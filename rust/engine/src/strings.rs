@@ -27,9 +27,9 @@ pub fn string(text: Text<'_>) -> GString {
     }
 }
 
-/// A String from UTF-8 bytes; `None` if the bytes are not UTF-8 or contain a NUL. Also `None` without direct
-/// access, for long text that is not ASCII, and if out of memory: [`string`] handles these cases. `units` is
-/// scratch memory to keep between calls.
+/// A String from UTF-8 bytes; `None` if the bytes are not UTF-8 or contain a NUL. Also `None` if direct
+/// access is off, the text is long and not ASCII, or memory runs out: [`string`] handles these cases. `units`
+/// is scratch memory to keep between calls.
 #[inline]
 pub fn raw_string(bytes: &[u8], units: &mut Vec<u32>) -> Option<GString> {
     /// The maximum length in bytes of text that is not ASCII. Longer text would need too much scratch memory.

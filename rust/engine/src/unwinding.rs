@@ -1,8 +1,8 @@
 //! Unwinding on the web, so that a panic is caught there too.
 //!
 //! Rust's unwinder expects three symbols from the C++ runtime: the exception tag and two functions of
-//! libunwind. Godot is compiled without C++ exceptions and does not export them. No exception leaves the
-//! library, so it can define its own tag.
+//! libunwind. Godot is compiled without C++ exceptions and does not export these symbols. No exception
+//! leaves the library, so it can define its own tag.
 
 use std::arch::global_asm;
 use std::ffi::c_int;

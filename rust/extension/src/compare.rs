@@ -128,7 +128,8 @@ fn described(
     // Objects are compared, but not created.
     let without_objects = Limits { allow_objects: false, ..limits.clone() };
     let memory = MemoryBudget::default();
-    // The bytes of each side, the cache of its keys, and the usage of the limits that its parts share.
+    // For each side: its bytes, the cache of its keys, and the share of the limits that its decoded
+    // parts have used.
     let mut sides = [old, new].map(|bytes| (engine::bytes(bytes), KeyCache::default(), Spent::default()));
     let mut live = |view: &View<'_>| {
         let view = view.with_limits(&without_objects);

@@ -190,8 +190,8 @@ fn contents(file: &mut File, limits: &Limits) -> Option<ReadFile> {
     Some(ReadFile { bytes, stamp: Some(stamp) })
 }
 
-/// Opens a file for reading in parts, after all earlier saves. Returns `None` if only the engine can read the
-/// file, as in a pack of `res://`, and if the file cannot be opened.
+/// Opens a file for reading in parts, after all earlier saves. Returns `None` if the file cannot be opened,
+/// or if it is in `res://`, because only the engine can read packed files.
 pub fn open(path: &GString) -> Option<Journal> {
     if text_of(path).starts_with("res://") {
         return None;
@@ -243,7 +243,7 @@ pub fn replace(target: &Target, turn: Turn, parts: &[Vec<u8>]) -> Result<(), Fil
     Ok(())
 }
 
-/// Replaces a file like [`replace`] if it has not changed since `read`.
+/// Replaces a file as [`replace`] does, but only if the file has not changed since `read`.
 ///
 /// # Errors
 /// Fails as [`replace`] does, or if the file has changed.

@@ -127,7 +127,7 @@ pub fn convert_file(
     if !failed.indexes.is_empty() {
         return Err(NotConverted::Records(failed));
     }
-    // Whether the destination is the file that was read, or has the path from which it was read.
+    // Whether the destination is the file that was read, or has the same path as the source.
     let is_in_place = |stamp: &Stamp| source.is_some_and(|source| source.is_at(&target)) || target.is(stamp);
     match read.stamp.filter(is_in_place) {
         Some(stamp) => files::replace_read(&target, target.turn(), &stamp, &parts)?,

@@ -28,7 +28,7 @@ pub const BUDGET: Duration = Duration::from_millis(2);
 /// The number of steps that should fit in a slice; the clock is checked after each step.
 const STEPS: u32 = 8;
 
-/// Work on a batch that is done a few items at a time. It owns its input.
+/// Work that processes a batch a few items at a time. It owns its input.
 trait Slices: Send {
     /// Processes up to `count` items, and returns whether any are left.
     fn step(&mut self, count: usize) -> bool;
@@ -166,7 +166,8 @@ impl Job {
                 }
                 // A path that cannot be written to has no pending saves.
                 let target = target.ok();
-                // A load queues here, because while it waits for this thread, nothing should wait for it.
+                // A load joins the file's queue only here: otherwise, later calls for the file would wait
+                // until this thread is free.
                 let turn = target.as_ref().map(Target::turn);
                 match files::read_records(&GString::from(&name), target.as_ref().zip(turn), &limits) {
                     Ok(file) => {

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use variant_codec::Result;
 use variant_codec::memory::check_memory;
 
-/// Check for free memory each time the values may have taken this many bytes: a check for each small value
-/// would be slow, and [`check_memory`] ignores small sizes. A check asks whether twice as much is free, which
-/// is more than the values take until the next check.
+/// Check for free memory each time the values may have taken this many bytes: a check for each small value would be
+/// slow, and [`check_memory`] ignores small sizes. A check asks whether twice this size is free: more than the values
+/// take until the next check.
 const AT_ONCE: usize = 4 << 20;
 /// The maximum engine memory that one encoded byte takes, and the overhead of a value, in bytes.
 const MOST_PER_BYTE: usize = 64;

@@ -44,7 +44,7 @@ struct Insertion {
 }
 
 /// Encodes the tails of a value, and returns the bytes of the whole value, or `None` for any error. `lead` is
-/// the value without these tails, which the calling thread has already encoded.
+/// the rest of the value, already encoded by the calling thread.
 ///
 /// All threads encode parts into reused memory and join them: `cargo xtask bench entities` takes 5.4 ms on
 /// two threads. With growing buffers that the calling thread joins, it takes 10 ms. One thread alone takes

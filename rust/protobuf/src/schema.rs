@@ -59,7 +59,7 @@ pub(crate) struct Tables {
 
 impl Tables {
     /// The initial predictions of the next field, as ranks. Each message has one entry for its start and one for
-    /// each field. The encoder replaces an entry if another field follows.
+    /// each field. The encoder replaces an entry if a field other than the predicted one follows.
     pub fn followers(&self) -> Vec<u16> {
         self.messages.iter().flat_map(|message| 0..=message.fields.len() as u16).collect()
     }

@@ -117,7 +117,8 @@ fn the_last_member_of_a_oneof_counts() {
     let using = |name: &str| dictionary([("using", dictionary([("name", name.into())]))]);
     assert_eq!(read("4001 520178"), dictionary([("walking", "x".into())]));
     assert_eq!(read("520178 4001"), dictionary([("asleep", 1.into())]));
-    // Pieces of a message are merged, unless another member comes between them.
+    // Pieces of a message in a oneof are merged, unless another member of the oneof comes between
+    // them.
     assert_eq!(read("4a03 0a0161 4a00"), using("a"));
     assert_eq!(read("4a03 0a0161 4001 4a00"), dictionary([("using", dictionary([]))]));
     // Replaced values must be well-formed.
@@ -168,8 +169,8 @@ fn unknown_fields() {
     assert_eq!(hex::encode(written), "0801a006010b08010c0d00000000");
     let broken = dictionary([(UNKNOWN_KEY, Value::PackedByteArray(vec![0x08]))]);
     assert!(message.encode(&broken, &EncodeOptions::default()).is_err());
-    // Numbers that a closed enum does not list are unknown fields. From a packed list, each number gets a tag
-    // of its own.
+    // Numbers that a closed enum does not list are unknown fields. Each unlisted number of a packed list gets
+    // a tag of its own.
     assert_eq!(
         read(&old, "Old", "1003 3001 3003 5203 010302 5a04 08011003 5a04 08021002", &options),
         dictionary([

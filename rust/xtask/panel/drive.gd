@@ -26,7 +26,7 @@ func run(plugin: EditorPlugin) -> void:
 	if _panel:
 		_plugin.make_bottom_panel_item_visible(_panel)
 		if _pictures:
-			# The pictures show an empty canvas above a taller panel.
+			# For the pictures, shows the empty 2D editor, and makes the panel taller.
 			EditorInterface.set_main_screen_editor("2D")
 			_panel.custom_minimum_size.y *= 1.5
 		await _frames(3)
@@ -236,7 +236,7 @@ func _inspect_newest() -> void:
 	var tab: Control = _panel.inspect
 	var asked := Semaphore.new()
 	var slow: Dictionary[String, bool] = {"started": false, "asked": false, "ended": false}
-	# Simulates a slow disk: ends when the next file has been requested, or after 10 seconds.
+	# Simulates a slow disk: this read ends when the next file has been requested, or after 10 seconds.
 	tab._read(func() -> PackedByteArray:
 		slow["started"] = true
 		for attempt in 1000:

@@ -177,7 +177,8 @@ fn mac_universal(workspace: &Workspace, build: &Build, file: &str) -> Result<Pat
     Ok(joined)
 }
 
-/// Copies a finished library for a target into a copy of the addon, and returns its path.
+/// Copies a finished library for a target into a copy of the addon, and returns the path of the
+/// copied library.
 pub fn put(library: &Path, build: &Build, addon: &Path) -> Result<PathBuf> {
     let mut platform = match &build.target {
         Some(triple) => platform(triple)?,

@@ -15,7 +15,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use crate::progress::Progress;
 use crate::run;
 
-/// The subfolder of a private folder that holds the unpacked packages.
+/// The subfolder for the unpacked packages, in a private folder.
 const ROOT: &str = "root";
 const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
 /// The library folder of older suites.
@@ -55,7 +55,8 @@ pub fn machine() -> Option<Machine> {
 }
 
 /// The Debian archive in apt's output, from `'http://deb.debian.org/debian/dists/bookworm/InRelease' …`.
-/// Third parties have longer addresses; the security archive has no testing suite.
+/// Skips the security archive, which has no testing suite, and prefers short addresses, because those of
+/// third parties are longer.
 fn debian_archive(printed: &str) -> Option<String> {
     let addresses =
         printed.lines().filter_map(|line| Some(line.strip_prefix('\'')?.split_once("/dists/")?.0));
@@ -128,7 +129,7 @@ impl Machine {
     }
 }
 
-/// An apt configuration with a single suite, whose state is in one folder.
+/// An apt configuration that has a single suite and keeps apt's state in one folder.
 struct Apt {
     folder: PathBuf,
     configuration: PathBuf,
@@ -273,7 +274,8 @@ pub fn loader(home: &Path) -> PathBuf {
     libraries(home).join(LOADER)
 }
 
-/// Writes a script that starts an unpacked program with its loader and libraries, and returns its path.
+/// Writes a script that starts an unpacked program with the unpacked loader and libraries, and returns
+/// the path of the script.
 pub fn script(home: &Path, program: &str, name: &str) -> Result<PathBuf> {
     let (root, script) = (root(home), home.join(name));
     let program = root.join(program);

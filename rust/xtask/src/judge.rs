@@ -122,7 +122,7 @@ pub struct Expectation {
     pub name: String,
     /// The expected number of error lines.
     pub expected: usize,
-    /// Whether script errors are expected, because the call ends the script's function.
+    /// Whether the expected error lines are script errors, which end the script's function.
     pub ends_function: bool,
     /// The printed error lines of the expected kind.
     pub errors: Vec<String>,
@@ -136,8 +136,8 @@ impl Expectation {
     }
 }
 
-/// Splits standard error at its markers. `@@ expect <count> <name>` precedes a call, or
-/// `@@ expect_script <count> <name>` if the call causes script errors. `@@ end` follows the last call.
+/// Splits standard error at its markers. Each call follows `@@ expect <count> <name>`, or `@@ expect_script
+/// <count> <name>` if the call causes script errors. `@@ end` follows the last call.
 ///
 /// # Errors
 /// Fails on a malformed marker, an error outside the markers, or a missing end. Each means that the suite has

@@ -68,8 +68,8 @@ impl<'a> Project<'a> {
     }
 }
 
-/// A copy of the bundled project, whose copy of the addon has a library of this build. The workspace's addon
-/// keeps its library.
+/// A copy of the bundled project and of the addon, with a library of this build. The workspace's addon keeps
+/// its library.
 pub fn copied(workspace: &Workspace, build: &Build) -> Result<TempDir> {
     copied_with(workspace, |addon| build::build_into(workspace, build, addon))
 }

@@ -136,7 +136,8 @@ pub fn through(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Runs `command` silently and returns its standard output. An error contains its standard error.
+/// Runs `command` silently and returns its standard output. If the program fails, the error
+/// contains its standard error.
 pub fn read(command: &mut Command) -> Result<String> {
     let output = command.output().with_context(|| format!("cannot start {}", shown(command)))?;
     ensure!(

@@ -90,7 +90,8 @@ func _reload() -> void:
 		push_error("The extension was not reloaded.")
 
 
-## Ends the threads. Every script with threads that call an extension must do so before the editor unloads it.
+## Ends the threads. A script whose threads call an extension must end them before the editor unloads the
+## extension.
 func _stop(_extension: GDExtension) -> void:
 	_stopping = true
 	for thread in _threads:

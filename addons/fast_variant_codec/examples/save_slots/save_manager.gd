@@ -95,7 +95,7 @@ static func problem_of(result: FastVariantResult) -> String:
 
 ## The first record of a file. The state is the second record.
 func _first_record(summary: Dictionary, picture: Image) -> Dictionary:
-	# Merged, because a typed summary would refuse other values.
+	# Merged into an untyped Dictionary, because a typed summary could refuse some of these values.
 	var first := {"version": VERSION, "time": int(Time.get_unix_time_from_system())}.merged(summary)
 	if picture:
 		first["picture"] = picture.save_webp_to_buffer(true)
@@ -130,7 +130,7 @@ func _keep_backup(slot: int) -> void:
 	DirAccess.make_dir_recursive_absolute(folder)
 	if _has_backup.get(slot, false) or not FileAccess.file_exists(path_of(slot)):
 		return
-	# The file is read only if this run of the game has neither written nor loaded it.
+	# The file is not read if this run of the game has written or loaded it without an error.
 	if not _good.get(slot, false) and not _is_whole(FastVariantCodec.load_batch(path_of(slot))):
 		return
 	var copy := path_of(slot, BACKUPS + 1)
@@ -169,7 +169,7 @@ func _summary_of(slot: int) -> Dictionary:
 		if not first.is_ok() or not first.value is Dictionary:
 			problem = problem_of(first)
 			continue
-		# A copy, because a typed Dictionary would refuse other values.
+		# An untyped copy, because a typed Dictionary could refuse the values set below.
 		var summary := {}.merged(first.value)
 		var picture := Image.new()
 		if summary.get("picture") is PackedByteArray and picture.load_webp_from_buffer(summary["picture"]) == OK:

@@ -359,8 +359,8 @@ impl Input {
         }
     }
 
-    /// Calls `each` with each index, and the value there in both files, until `each` returns false. The value
-    /// is `None` if the file has fewer values.
+    /// Calls `each` with each index and the values at this index in both files, until `each` returns false.
+    /// A value is `None` if its file has fewer values.
     pub fn each_beside(
         &self,
         other: &Self,
@@ -425,8 +425,8 @@ impl Input {
         })
     }
 
-    /// Calls `work` with each value on all cores, in groups of consecutive values, and `take` with the result
-    /// of each group, in order. Reads the next values meanwhile.
+    /// Calls `work` with each value, on all cores and in groups of consecutive values; calls `take` with the
+    /// result of each group, in order. Reads the next values meanwhile.
     pub fn each_in_parallel<T: Default + Send>(
         &self,
         work: impl Fn(&mut T, u64, u64, &[u8]) -> Outcome<()> + Sync,

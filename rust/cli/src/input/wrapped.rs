@@ -79,7 +79,8 @@ pub struct Decompressed {
     pub contents: Vec<u8>,
     /// The ranges of the zeros.
     pub filled: Vec<Range<usize>>,
-    /// The error of the first damaged block. If blocks are filled, also the number of bytes missing at the end.
+    /// The error of the first damaged block. If damaged blocks are filled, also says how many bytes are missing
+    /// at the end.
     pub damage: Option<String>,
 }
 

@@ -92,8 +92,8 @@ pub fn get(input: &Input, path: &str, notation: Notation, as_bytes: bool, out: &
 pub enum As {
     /// One value.
     Value,
-    /// One record for each value, such as each line. If the first line of the text is only `[`, as `json`
-    /// prints records, each element of that array becomes a record.
+    /// One record for each value, such as each line. If the first line of the text is only `[`, as in the
+    /// output of `json` for records, each element of this array becomes a record.
     Records,
     /// A record for each element of the outermost array.
     Elements,

@@ -60,7 +60,7 @@ enum Key {
         number: usize,
         is_alone: bool,
     },
-    /// A later key of the Dictionary of this number, which is a JSON object so far.
+    /// A later key: the Dictionary with this number is a JSON object so far.
     OfObject(usize),
 }
 

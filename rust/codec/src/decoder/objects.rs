@@ -81,7 +81,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     pub(super) fn decode_foreign_object<S: Sink>(&mut self, sink: &mut S, at: usize) -> Result<()> {
         let class = self.name()?;
         // This also refuses an object without a class. Godot 3 does the same unless objects are allowed. If
-        // they are allowed, it reads null.
+        // objects are allowed, Godot 3 reads null.
         if !self.dialect.replaces_object() {
             return Err(self.error_at(at, ErrorKind::Godot3Object(class.to_owned())));
         }

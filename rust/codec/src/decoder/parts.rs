@@ -150,7 +150,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     }
 }
 
-/// The sink's receiver of parts. Only called after `part_bytes` has found one.
+/// The sink's receiver of parts. Called only if `part_bytes` has returned a size.
 #[inline(always)]
 fn taker<S: Sink>(sink: &mut S) -> Result<&mut impl PartSink<S>> {
     sink.in_parts().ok_or_else(|| Error::argument("this sink does not accept parts"))

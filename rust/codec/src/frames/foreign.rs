@@ -53,15 +53,15 @@ impl Foreign {
     }
 }
 
-/// Whether the ZIP signature is the length prefix of a record of 67,324,752 bytes. In a record, the id of a
-/// type that can be this long (Godot 4 or 3) and its element count follow. In a ZIP file, the version needed
-/// to read it, flags and the compression method follow; these are small numbers.
+/// Whether the ZIP signature is the length prefix of a record of 67,324,752 bytes. In a record, a type id
+/// and an element count follow, and the type (of Godot 4 or 3) can be this long. In a ZIP file, small
+/// numbers follow: the version that readers need, the flags and the compression method.
 fn is_record_of_zip(bytes: &[u8]) -> bool {
     const MOST_METHODS: u8 = 99;
 
     let Some([id, 0, 0, 0, method, high, ..]) = bytes.get(FRAME_BYTES..) else { return false };
     match id {
-        // Containers; no ZIP file has such a version.
+        // No ZIP file has one of these type ids as its version.
         18 | 19 | 24 | 26..=28 => true,
         4 | 15 | 20..=25 | 29.. => *high > 0 || *method > MOST_METHODS,
         _ => false,
@@ -171,8 +171,8 @@ impl<'a, S: ReadAt + ?Sized> FirstRecords<'a, S> {
     }
 }
 
-/// The number of records at the start of the file whose value an encoder would write, at most [`TESTED`].
-/// Also returns [`TESTED`] if the file has fewer records and an encoder would write all of them.
+/// The number of leading records of the file that an encoder would write, at most [`TESTED`]. Also
+/// returns [`TESTED`] if the file has fewer records and an encoder would write all of them.
 fn count_whole<S: ReadAt + ?Sized>(source: &S, bytes: &mut Vec<u8>) -> Result<usize> {
     let mut records = FirstRecords::of(source)?;
     for count in 0..TESTED {
@@ -191,9 +191,9 @@ fn count_whole<S: ReadAt + ?Sized>(source: &S, bytes: &mut Vec<u8>) -> Result<us
     Ok(TESTED)
 }
 
-/// The file offset of the first record that the engine does not read as a value, perhaps with padding of
-/// zeros. Such a record shows Godot 3's format or damage. Tests the first four records, up to the first one
-/// that is empty, truncated or longer than 64 MiB.
+/// The file offset of the first record that is neither a value that the engine reads nor such a value with
+/// zeros after it. Such a record shows Godot 3's format or damage. Tests the first four records, up to the
+/// first one that is empty, truncated or longer than 64 MiB.
 ///
 /// # Errors
 /// As [`foreign`].
@@ -225,8 +225,8 @@ pub const SHOWS_GODOT3: u32 = 2;
 
 /// The weight of `bytes` as evidence that the file is Godot 3's. `bytes` must be a value of Godot 3 and not
 /// of Godot 4. One changed bit may turn a value of Godot 4 into a pool array of Godot 3, or into an Array of
-/// vectors, so two of these are needed. Any other Dictionary or Array that is not empty is enough. So is a
-/// value that is alone in its file, if Godot 4 has another id for its type.
+/// vectors, so two of these are needed. A Dictionary, or any other Array, is enough if it is not empty. So
+/// is a value that is alone in its file, if Godot 4 has another id for its type.
 pub fn evidence_of_godot3(bytes: &[u8], is_alone: bool) -> u32 {
     let mut cursor = Cursor::new(bytes, 0);
     let header = cursor.u32().map(|header| header as u8);

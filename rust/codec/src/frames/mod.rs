@@ -34,8 +34,8 @@ use crate::limits::Limits;
 use crate::wire;
 
 /// The byte ranges of a batch's records, and the error after the last valid record. More than
-/// [`Limits::max_elements`] records are an error. So are more than [`Limits::max_bytes`] bytes, unless this
-/// limit is the maximum size of a value.
+/// [`Limits::max_elements`] records are an error. A batch of more than [`Limits::max_bytes`] bytes is an
+/// error too, unless this limit is the maximum size of a value.
 pub fn records(bytes: &[u8], limits: &Limits) -> (Vec<Range<usize>>, Option<Error>) {
     let mut records = Vec::new();
     if limits.max_bytes < format::MAX_BYTES && bytes.len() > limits.max_bytes {

@@ -10,7 +10,7 @@ use std::ops::Range;
 use super::form::{push, with_capacity};
 use crate::error::Result;
 
-/// The budget of steps: a number per element of both lists, and a constant that is added.
+/// The budget of steps: `STEPS` per element of both lists, plus `FREE_STEPS`.
 const STEPS: usize = 16;
 const FREE_STEPS: usize = 1 << 10;
 /// The maximum number of changes searched for in one range, because memory grows with the square of this
@@ -205,8 +205,8 @@ fn matched(round: Option<&Vec<i64>>, diagonal: i64) -> i64 {
         .map_or(NOWHERE, |at| *at)
 }
 
-/// The length of the old list that is matched on this diagonal after one more change, and whether
-/// the change is an insertion.
+/// The length of the prefix of the old list that is matched on this diagonal after one more change,
+/// and whether the change is an insertion.
 fn step(round: Option<&Vec<i64>>, diagonal: i64, old_len: i64, new_len: i64) -> Option<(i64, bool)> {
     if round.is_none() {
         return Some((0, false));

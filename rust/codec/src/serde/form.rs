@@ -110,8 +110,8 @@ pub(super) fn of_field(name: &str, payload: Value) -> Result<Value> {
     }
 }
 
-/// Reads the value of a field of type `ty` in another format, from its form or the form's bare content. Leaves
-/// other maps to the field's Rust type, which knows their keys.
+/// Reads a field of type `ty` from another format: from a form, or from the bare content of one. Leaves other
+/// maps to the field's Rust type, which knows their keys.
 ///
 /// # Errors
 /// Fails if the value is neither a form nor the content of one.
@@ -127,7 +127,8 @@ pub(super) fn of_plain(ty: VariantType, value: Value) -> Result<Value> {
     }
 }
 
-/// The type whose form has this name. Types that every format has need no form, except non-finite floats.
+/// The type whose form has this name. Nil, bool, int and String need no form, because every format has
+/// them; a float needs one only if it is not finite.
 pub(super) fn form_named(name: &str) -> Option<VariantType> {
     use VariantType as T;
     type_named(name).filter(|ty| !matches!(ty, T::Nil | T::Bool | T::Int | T::String))

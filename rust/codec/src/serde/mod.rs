@@ -83,10 +83,10 @@
 //! In a struct with flattened fields, a key other than Nil, bool, int, float or text is skipped, or is an
 //! error if a flattened map would take it. An internally tagged enum accepts only text as keys.
 //!
-//! [`Limits::max_memory`] does not count the buffer's memory, and nested untagged enums keep one copy per level.
-//! For example, 720 KB of ints nested 30 Arrays deep take 80 MB as an untagged enum of ints and sequences of
-//! itself. At 900 levels, they take 2.5 GB. For untrusted packets, lower [`Limits::max_bytes`] and
-//! [`Limits::max_depth`], or avoid recursive untagged enums.
+//! [`Limits::max_memory`] does not count the buffer's memory, and nested untagged enums keep one copy per level. For
+//! example, 720 KB of ints inside 30 nested Arrays take 80 MB if they are read as an untagged enum whose values are
+//! ints or sequences of the same enum. At 900 levels, they take 2.5 GB. For untrusted packets, lower
+//! [`Limits::max_bytes`] and [`Limits::max_depth`], or avoid recursive untagged enums.
 //!
 //! # Deep data
 //!

@@ -93,8 +93,8 @@ fn in_variant_step(variant: Option<&'static str>, error: Error) -> Error {
     }
 }
 
-/// Refuses keys that the engine considers equal, such as a field with the name of an enum's tag or of a key
-/// in a flattened map.
+/// Refuses keys that the engine considers equal, for example if a field has the same name as an enum's tag
+/// or as a key of a flattened map.
 fn check_keys(dictionary: &Dictionary) -> Result<()> {
     let hasher = RandomState::new();
     let entries = &dictionary.entries;

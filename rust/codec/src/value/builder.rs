@@ -31,7 +31,7 @@ struct Keys {
     hash: u64,
 }
 
-/// Check for free memory each time this many bytes have been charged.
+/// The number of charged bytes after which free memory is checked again.
 const AT_ONCE: usize = 4 << 20;
 
 /// A container being built. If the container is inside a key, `hash` covers the contents so far.

@@ -40,7 +40,7 @@ impl Value {
         self.encode_as(EncodeOptions::default())
     }
 
-    /// Encodes the value with these options, such as for an engine of another precision.
+    /// Encodes the value with these options, for example for an engine of another precision.
     ///
     /// # Errors
     /// Fails as [`Value::encode`] does and, with `strict_text`, on text that does not survive a round trip.

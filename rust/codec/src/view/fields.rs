@@ -12,8 +12,8 @@ use crate::limits::Spent;
 use crate::skim::Skimmer;
 
 impl<'a, D: Dialect> View<'a, D> {
-    /// Calls `each` with the index of each element of an Array and the element's values at the [`Fields`], in
-    /// one walk.
+    /// Calls `each` with the index of each element of an Array and the values that the element has at the
+    /// keys of the [`Fields`], in one walk.
     ///
     /// # Errors
     /// Fails if the value is not an Array, if the rows cannot be walked, or if `each` fails.
@@ -103,7 +103,8 @@ impl<'k, D: Dialect> Fields<'k, D> {
         Self { keys, can_skim, remembers, last: Vec::new(), spent: Spent::default(), dialect: PhantomData }
     }
 
-    /// Puts the row's values at the keys into `found`, in the order of the keys, and returns the end of the row.
+    /// Puts the value that the row has at each key into `found`, in the order of the keys, and returns the end
+    /// of the row.
     ///
     /// # Errors
     /// Fails if invalid bytes prevent the search.

@@ -133,7 +133,8 @@ impl Key<'_> {
     }
 }
 
-/// The String or StringName at `at`, if it is ASCII without NULs, which every reader reads unchanged.
+/// The text of the String or StringName at `at` if it is ASCII without NULs; every reader reads such text
+/// unchanged.
 #[inline]
 fn ascii_at<D: Dialect>(bytes: &[u8], at: usize) -> Option<&[u8]> {
     let mut cursor = Cursor::new(bytes, at);

@@ -76,7 +76,8 @@ impl KnownOffsets {
         Self { least: 0, ..Self::default() }
     }
 
-    /// This cache, for views that share the limits on keys with others that have used `spent`.
+    /// This cache for views that share the limits on keys with earlier views, which have used
+    /// `spent`.
     pub(super) fn after(self, spent: Spent) -> Self {
         Self { spent: Some(Mutex::new(spent)), ..self }
     }
@@ -314,7 +315,7 @@ mod tests {
     use crate::Limits;
     use crate::value::{Object, Value};
 
-    /// A deeply nested value is not walked once per level above it, even if it is damaged.
+    /// A deeply nested value is not walked again for each level above it, even if it is damaged.
     #[test]
     fn the_ends_of_deep_values_are_known() {
         let levels: [fn(Value) -> Value; 2] = [

@@ -40,10 +40,10 @@ pub trait Dialect: Clone + Debug + Default + 'static {
     const HAS_LENIENT_TEXT: bool;
     /// Whether an object's class and properties have a meaning in Godot 4.
     const HAS_CLASSES: bool;
-    /// The payload size in bytes of each type that may form a run, narrow and wide, indexed by type id; 0 for
-    /// other types.
+    /// The payload size in bytes of each type that may form a run, indexed by type id and then by whether the
+    /// header has [`format::FLAG_64`]; 0 for other types.
     const RUN_BYTES: [[u8; 2]; 256];
-    /// The size in bytes of a value, header included, indexed by type id, for headers without and with
+    /// The size in bytes of a value, header included, indexed by type id and then by whether the header has
     /// [`format::FLAG_64`]; 0 for types without a fixed size and for unknown ids.
     const FIXED_BYTES: [[u8; 2]; 256];
     /// The type of decoded text.

@@ -42,7 +42,7 @@ pub const MAX_DEPTH: u32 = 1024;
 /// The deepest nesting of containers in a Dictionary key. Beyond it, the engine prints an error whenever it
 /// compares the key with another of the same hash; beyond 100, also whenever it hashes the key.
 pub const MAX_KEY_DEPTH: u32 = 49;
-/// Size in bytes of a record's length prefix in a batch, a little-endian u32.
+/// Size in bytes of the length prefix of a record in a batch; the prefix is a little-endian u32.
 pub const FRAME_BYTES: usize = 4;
 /// Maximum size of a value in bytes: the engine counts them in signed 32-bit integers.
 pub const MAX_BYTES: usize = i32::MAX as usize;
@@ -54,7 +54,7 @@ pub const SCRIPT_PATH_PREFIX: &str = "res://";
 /// The byte-order mark, which readers drop once from the start of every text.
 pub const BOM: &str = "\u{FEFF}";
 
-/// The kind of a container's element type, from the header: the form in which the type follows.
+/// The kind of a container's element type, stored in the header: it tells in which form the type follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum ContainerKind {
@@ -144,7 +144,7 @@ pub enum Shape {
     Array,
     /// A count, then that many elements of this many components.
     Packed(Lane, usize),
-    /// A count, then texts with a terminating NUL that their length includes.
+    /// A count, then length-prefixed texts; each ends in a NUL that its length includes.
     PackedStrings,
 }
 

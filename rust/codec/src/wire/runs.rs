@@ -57,7 +57,7 @@ impl Run<'_> {
         Some((wide, payload))
     }
 
-    /// The next ints. `all` includes ints in more bytes than they need.
+    /// The next ints. With `all`, includes ints that take more bytes than they need.
     #[inline(always)]
     pub fn ints(&mut self, all: bool) -> impl Iterator<Item = i64> {
         let accept = move |wide: bool, payload: u64| !wide || all || i32::try_from(payload as i64).is_err();
@@ -67,7 +67,8 @@ impl Run<'_> {
         })
     }
 
-    /// The next floats. `all` includes floats in more bytes than they need, and 4-byte NaNs.
+    /// The next floats. With `all`, includes floats that take more bytes than they need, and 4-byte
+    /// NaNs.
     #[inline(always)]
     pub fn floats(&mut self, all: bool) -> impl Iterator<Item = f64> {
         let accept = move |wide: bool, payload: u64| {

@@ -146,7 +146,8 @@ impl<'s> Building<'s> {
                 None => interface.payload(dictionary, VariantType::Dictionary),
             };
             *value = interface_fn!(dictionary_operator_index)(container, variant_ptr(key)).cast::<Variant>();
-            // Clears the value of an earlier entry with this key, or the default of the declared value type.
+            // Clears what the slot holds: the value of an earlier entry with this key, or the default of the
+            // declared value type.
             clear(layout, &mut **value);
         }
         self.place = *value;

@@ -55,14 +55,15 @@ use crate::variant::source::Objects;
 /// type of each value. If anything is wrong, the result has the reason and the path, and all objects created so far are
 /// freed.
 ///
-/// Encoding runs getters. Decoding runs [code]_init[/code] while it reads. Once all data is read and checked, it runs
-/// the [code]upgrade[/code] functions, setters, and [code]_loaded()[/code] of classes that have it. Because scripts
-/// run, the calling thread does all the work; call the methods on the main thread if your scripts need it.
+/// Encoding runs getters. Decoding runs [code]_init[/code] while it reads. Once all data is read and checked, decoding
+/// runs the [code]upgrade[/code] functions, the setters, and the [code]_loaded()[/code] methods that classes have.
+/// Because scripts run, the calling thread does all the work; call the methods on the main thread if your scripts need
+/// it.
 #[derive(GodotClass)]
 #[class(tool, init, base=RefCounted)]
 pub struct FastVariantClasses {
-    /// The registered classes. Adding one replaces a registry that calls are using, so that each call keeps
-    /// the registry that it started with.
+    /// The registered classes. Adding a class copies the registry if calls are using it, so each call keeps the
+    /// registry that it started with.
     registry: Mutex<Arc<Registry>>,
 }
 

@@ -109,8 +109,8 @@ impl FastVariantCodec {
         })
     }
 
-    /// Decodes all records in [param bytes], as written by [method pack_batch], [method FileAccess.store_var] or
-    /// [method StreamPeer.put_var], strictly and in parallel. Prints nothing.
+    /// Decodes, strictly and in parallel, all records in [param bytes], as written by [method pack_batch],
+    /// [method FileAccess.store_var] or [method StreamPeer.put_var]. Prints nothing.
     ///
     /// The result's [member FastVariantResult.value] is an Array of the values. If a record is damaged or
     /// truncated, the Array ends before that record, and the result has the record's index, the byte and the

@@ -51,12 +51,13 @@ impl FastVariantCodec {
     /// Applies [param patch], made by [method diff], to [param value], and returns the new value or an error.
     /// [param value] does not change. Prints nothing.
     ///
-    /// Keys are in the order of the new value. If the patch does not fit [param value], the result is the
-    /// error [constant BAD_PATCH], with the path. A patch made for another value may fit by chance and give a
-    /// wrong result. An untrusted patch can produce any value that [param limits] allow; the default is
-    /// [method FastVariantLimits.for_save_files]. The limits apply to the old and the new value, and
-    /// [member FastVariantLimits.max_bytes] also to the patch. Objects in the new value are
-    /// [EncodedObjectAsID]s, as after [method decode].
+    /// In Dictionaries of the result, keys are in the same order as in the value that was [code]new[/code]
+    /// for [method diff]. If the patch does not fit [param value], the result is the error [constant
+    /// BAD_PATCH], with the path. A patch made for another value may fit by chance and give a wrong result.
+    /// An untrusted patch can produce any value that [param limits] allow; the default is [method
+    /// FastVariantLimits.for_save_files]. The limits apply to the old and the new value, and [member
+    /// FastVariantLimits.max_bytes] also to the patch. Objects in the new value are [EncodedObjectAsID]s, as
+    /// after [method decode].
     #[func]
     fn patch(
         value: Variant,
@@ -124,10 +125,10 @@ impl FastVariantCodec {
     /// which are hashed by instance id, or if it contains vectors and only one engine is compiled with
     /// [code]precision=double[/code].
     ///
-    /// The hash is XXH3-64 with seed 0 of the encoded value, in which the sum of the entries' fingerprints
-    /// replaces the entries of each Dictionary; [code]docs/patch.md[/code] has the definition. Use it to
-    /// check whether two peers agree. It is not a signature: anyone who can choose the values can make two
-    /// with the same fingerprint. If the value cannot be encoded, prints one error and returns 0.
+    /// The hash is the XXH3-64, with seed 0, of the encoded value, in which the sum of the entries'
+    /// fingerprints replaces the entries of each Dictionary; [code]docs/patch.md[/code] has the definition.
+    /// Use it to check whether two peers agree. It is not a signature: anyone who can choose the values can
+    /// make two with the same fingerprint. If the value cannot be encoded, prints one error and returns 0.
     #[func]
     fn fingerprint(value: Variant) -> i64 {
         guard("FastVariantCodec.fingerprint", || {

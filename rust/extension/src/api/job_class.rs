@@ -27,13 +27,13 @@ use crate::variant::built::CreatedObjects;
 ///     print(result.value)
 /// ```
 ///
-/// A job that has neither references nor signal connections is cancelled; a save always completes, even if
-/// the game quits. If a Node may be freed while it awaits a job, keep the job in a member variable: the engine
-/// never frees the local variables of such a function. Objects that a job has created and that you did not
-/// receive are freed. You may change and free a job's arguments as soon as the call returns, with the
-/// exceptions in [method FastVariantCodec.encode_batch_async]. Background jobs of one kind run in the order in
-/// which they were started, and yield to calls that the game waits for. Jobs that run between frames run at the
-/// same time, each with its own budget.
+/// A job that has neither references nor signal connections is cancelled; a save always completes, even if the
+/// game quits. If a Node may be freed while one of its functions awaits a job, keep the job in a member
+/// variable: the engine then never frees the function's local variables. Objects that a job has created and
+/// that you did not receive are freed. You may change and free a job's arguments as soon as the call returns,
+/// with the exceptions in [method FastVariantCodec.encode_batch_async]. Background jobs of one kind run in the
+/// order in which they were started, and yield to calls that the game waits for. Jobs that run between frames
+/// run at the same time, each with its own budget.
 #[derive(GodotClass)]
 #[class(tool, base=RefCounted)]
 pub struct FastVariantJob {
@@ -102,7 +102,8 @@ impl FastVariantJob {
             let job = Arc::clone(&this.bind().job);
             let waited = job.wait();
             let result = waited.map(|()| this.bind().result());
-            // `None` only if the job is not done, and then `wait` would have failed.
+            // The result is `None` only if the job is not done, but it is done after a successful
+            // `wait`.
             match result {
                 Ok(result) => result.unwrap_or_else(|| FastVariantResult::of_job(Outcome::Lost).0),
                 Err(error) => FastVariantResult::failed(&error),
@@ -129,7 +130,8 @@ impl FastVariantJob {
         })
     }
 
-    // Called by the engine, on the main thread, before the next frame. The argument, the job itself, keeps it alive.
+    // Called by the engine, on the main thread, before the next frame. The argument is the job itself, and keeps the
+    // job alive.
     #[func(gd_self, rename = _begin)]
     fn begin(this: Gd<Self>, held: Variant) {
         guard("FastVariantJob._begin", || {

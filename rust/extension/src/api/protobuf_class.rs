@@ -13,8 +13,8 @@ use crate::protobuf;
 
 /// Loads schemas of protobuf messages.
 ///
-/// A [FastProtobufSchema] encodes and decodes the messages of a [code].proto[/code] file, compatible with servers in
-/// other languages. [code]docs/protobuf.md[/code] has the mapping of types.
+/// A [FastProtobufSchema] encodes and decodes the messages of a [code].proto[/code] file in the format that servers
+/// in other languages use. [code]docs/protobuf.md[/code] has the mapping of types.
 ///
 /// Exported games contain the [code].proto[/code] files of the project if the plugin is enabled.
 #[derive(GodotClass)]

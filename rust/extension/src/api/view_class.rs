@@ -107,12 +107,12 @@ impl FastVariantView {
     /// [method FileAccess.store_var]. It shows them as one Array. [param limits] and [param godot3] are as in
     /// [method open_records].
     ///
-    /// The file may be larger than memory: the view reads on demand, and holds at most 1 MiB or one longer
-    /// record at a time. If the first record is damaged, it reads up to 64 MiB to identify another format.
-    /// The call waits for saves started earlier by [method FastVariantCodec.save_batch_async]. Files in
-    /// [code]res://[/code] are read as a whole, because they may be packed, and later appends are not shown.
-    /// The file stays open as long as the view lives: the view shows appended records, but not a file that
-    /// replaces it. If records are overwritten in place, the view may mix old and new ones.
+    /// The file may be larger than memory: the view reads on demand, and holds at most 1 MiB or one longer record at
+    /// a time. If the first record is damaged, the view reads up to 64 MiB to identify another format. The call waits
+    /// for saves started earlier by [method FastVariantCodec.save_batch_async]. Files in [code]res://[/code] are read
+    /// as a whole, because they may be packed, and later appends are not shown. The file stays open as long as the
+    /// view lives: the view shows appended records, but not a file that replaces it. If records are overwritten in
+    /// place, the view may mix old and new ones.
     ///
     /// If the file cannot be opened or has another format, the result is still a view, but each access fails with the
     /// same reason as [method FastVariantCodec.load_batch]; [method try_fetch] returns it.
@@ -299,11 +299,11 @@ impl FastVariantView {
         })
     }
 
-    /// Returns the indexes of the rows whose field at [param key] compares as true with [param value], as in GDScript.
-    /// Rows are at [param path], as in [method column]. [param operator] is [code]"=="[/code], [code]"!="[/code],
-    /// [code]"<"[/code], [code]"<="[/code], [code]">"[/code], [code]">="[/code] or [code]"in"[/code]. Rows that lack
-    /// the field, or whose field cannot be compared with the value, are left out. Arrays are compared with
-    /// [code]"=="[/code], [code]"!="[/code] and [code]"in"[/code] only.
+    /// Returns the indexes of the rows for which the comparison of the field at [param key] with [param value] is
+    /// true, as in GDScript. Rows are at [param path], as in [method column]. [param operator] is [code]"=="[/code],
+    /// [code]"!="[/code], [code]"<"[/code], [code]"<="[/code], [code]">"[/code], [code]">="[/code] or
+    /// [code]"in"[/code]. Rows that lack the field, or whose field cannot be compared with the value, are left out.
+    /// Arrays are compared with [code]"=="[/code], [code]"!="[/code] and [code]"in"[/code] only.
     ///
     /// ```gdscript
     /// var view := FastVariantView.open(var_to_bytes([{"hp": 3}, {"hp": 87}]))

@@ -195,7 +195,8 @@ impl Unpacking {
     }
 
     /// Unpacks up to `count` more records, and returns whether any are left. Discards the values of records
-    /// after an invalid one. On one thread, which objects require, those records are not even decoded.
+    /// after an invalid one. A single thread, which is always used if objects are allowed, does not even
+    /// decode those records.
     pub fn step(&mut self, count: usize) -> bool {
         // A thread does not know how much of the limits the others have used, so several threads need limits
         // that admit all of the data.

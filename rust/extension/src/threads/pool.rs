@@ -114,8 +114,8 @@ fn thread_count() -> usize {
 }
 
 /// Whether this library may start threads. A web page has a fixed number of threads, which the engine uses,
-/// too. If none is free, waiting for a new one on the main thread never ends. On the web, threads are
-/// therefore started only if the settings say so.
+/// too. If none is free and the main thread waits for a new one, the wait never ends. On the web, threads
+/// are therefore started only if the settings say so.
 pub fn starts_threads() -> bool {
     if cfg!(feature = "no-threads") {
         return false;

@@ -9,8 +9,8 @@
 //! exceeds a bound. The tables of a newer engine may differ. There, every key counts as if it collided with
 //! all keys before it in its Dictionary, and every new name as if it collided with all other names. That caps
 //! one Dictionary at about 2,100 entries, and a call at about 460 different names. Dictionaries of at most
-//! 256 entries pass in any number. With the rehashing of growing tables, such an engine makes at most three
-//! times the allowed probes for keys, and at most 460 probes per name.
+//! 256 entries pass in any number. Including the rehashing of growing tables, such an engine makes at most
+//! three times the allowed probes for keys, and at most 460 probes per name.
 //!
 //! The engine compares keys whose hashes are equal. To compare two Dictionaries, it looks up each key of one
 //! in the other. Collisions among nested keys thus multiply with collisions among the outer keys. Nested keys
@@ -318,7 +318,8 @@ mod tests {
 
     #[test]
     fn large_keys_and_keys_within_keys_cost_more() {
-        // Each Dictionary has two keys with the same hash: it costs one comparison, and its keys allow two.
+        // Each Dictionary has two keys with the same hash, so it costs one comparison; one comparison per
+        // key is free.
         assert_eq!(pairs(8, false), 100_000);
         assert!((400..4000).contains(&pairs(16 * 3, false)));
         assert_eq!(pairs(32_000, false), 0);

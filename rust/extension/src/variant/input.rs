@@ -6,8 +6,8 @@ use variant_engine::{self as engine, Reader};
 
 use super::keys::KeyCache;
 
-/// The bytes to decode. They are owned if scripts run meanwhile, which may change the caller's array. Otherwise they
-/// are borrowed during the call, and no other thread may change them.
+/// The bytes to decode. They are owned if scripts run meanwhile, because a script may change the caller's array.
+/// Otherwise they are borrowed during the call, and no other thread may change them.
 ///
 /// Jobs outlive the call, so they hold [`variant_engine::OwnedBytes`] instead of a borrowed input.
 pub enum Input<'a> {

@@ -15,8 +15,8 @@ use super::texts::{TextCache, hash};
 /// keys in one call.
 ///
 /// `cargo xtask bench entities` decodes on one thread at 1.5 × the engine's speed if it borrows cached keys,
-/// and at 1.0 × if it copies each. It takes 30 ms with copied rows, and 36 ms without. A cache kept between
-/// calls costs more than it saves: an int takes 57 instead of 44 ns.
+/// and at 1.0 × if it copies each. The benchmark takes 30 ms with copied rows, and 36 ms without. A cache
+/// kept between calls costs more than it saves: an int takes 57 instead of 44 ns.
 ///
 /// A thread keeps the cache for the values that it decodes in one call, such as the items of a batch.
 #[derive(Default)]
@@ -38,7 +38,7 @@ impl Key for &Variant {
         self.hash_u32()
     }
 
-    // Without declared types, which are not compared.
+    // Declared types are not counted, because they are not compared.
     fn bytes(&self) -> usize {
         let all = |values: &mut dyn Iterator<Item = Variant>| {
             values.fold(8, |bytes: usize, value| bytes.saturating_add((&value).bytes()))

@@ -30,7 +30,7 @@ use crate::thresholds::SMALL_BYTES;
 pub enum Objects<'c> {
     /// By instance id.
     AsIds {
-        /// Whether each class is noted for a warning.
+        /// Whether a warning is noted for the script of each such object.
         warns: bool,
     },
     /// Not at all. Values that have a meaning only in the running game are errors, including Callables and
@@ -147,8 +147,8 @@ struct Walker<'a, 's> {
     splitter: Option<&'s Splitter<'a>>,
     /// The deepest allowed level of a container. Strict readers limit levels in keys further.
     deepest: u32,
-    /// Whether a freed or null object is an error, as inside container keys in strict mode: two such keys may
-    /// decode to the same key.
+    /// Whether a freed or null object is an error. In strict mode, it is one inside a container that is a
+    /// key, because two such keys may decode to the same key.
     refuses_nulls: bool,
 }
 
@@ -198,7 +198,7 @@ impl<'a, 's> Walker<'a, 's> {
         use VariantType as T;
 
         let reader = self.reader;
-        // One arm for each type, so that each is compiled for its size.
+        // One arm for each type, so that each arm is compiled for the size of its type.
         macro_rules! fixed {
             ($($ty:ident)*) => {
                 match reader.ty(variant)? {
@@ -730,8 +730,8 @@ impl<'a, 's> Walker<'a, 's> {
             property
                 .value(&object)
                 .and_then(|value| {
-                    // An object is always read as a new one, which equals no other key, so it may contain
-                    // null objects.
+                    // A reader always creates a new object, which equals no other key, so the properties
+                    // of an object in a key may be null objects.
                     let walker = Walker { refuses_nulls: false, ..self.without_splitter() };
                     walker.write_into(&value, sink, depth + 1)
                 })

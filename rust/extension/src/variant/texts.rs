@@ -13,7 +13,7 @@ pub struct TextCache {
     slots: Vec<TextSlot>,
 }
 
-/// The last text that belongs in this slot: its hash, modulo the number of slots, is the index of the slot.
+/// The last text whose hash, modulo the number of slots, is the index of this slot.
 #[derive(Clone, Default)]
 struct TextSlot {
     hash: u32,

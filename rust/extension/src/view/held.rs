@@ -104,7 +104,8 @@ pub fn no_input<'a>() -> Input<'a> {
 }
 
 /// Builds the value that `write` writes from bytes in `input`. Refuses objects even if the limits allow them.
-/// Before it reports an object that the limits allow, it runs `measure`, whose error it reports instead.
+/// Before it reports an object that the limits allow, it runs `measure`; if `measure` fails, it reports that
+/// error instead.
 ///
 /// # Errors
 /// Fails if the bytes are invalid or contain objects.

@@ -59,8 +59,8 @@ impl Step {
 /// The text of a String, StringName or NodePath.
 fn text(value: &Variant) -> Result<String> {
     let text = text_of(&value.stringify());
-    // A replacement character may have replaced an invalid code unit, and would find a different key. Strict
-    // encoding refuses invalid units.
+    // A replacement character may stand for an invalid code unit, and the text would then find a different
+    // key. Strict encoding refuses invalid units.
     if text.contains(char::REPLACEMENT_CHARACTER) {
         value::encode(value, Objects::AsIds { warns: false }, true)?;
     }

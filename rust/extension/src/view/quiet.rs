@@ -1,6 +1,6 @@
-//! Lookups in typed containers without printed errors. The engine prints an error for each value of another
-//! type than declared, and for each key that is nested too deeply. Each error may run a Logger, which is a
-//! script.
+//! Lookups in typed containers without printed errors. The engine prints an error for each value whose type
+//! is not the declared one, and for each key that is nested too deeply. Each error may run a Logger, which
+//! is a script.
 
 use godot::builtin::{AnyDictionary, Variant};
 use godot::classes::Object;

@@ -5,7 +5,7 @@
 //!
 //! - `<!-- set-up` before the block holds declarations outside the function;
 //! - `<!-- then` after the block holds code that runs after the block in the same function. In this code,
-//!   `snippet` is an instance of the whole script, which is in the tree if it is a Node;
+//!   `snippet` is an instance of the whole script, and is in the tree if it is a Node;
 //! - a fenced block `text output` after the block holds the expected output.
 
 use std::fs;

@@ -74,7 +74,8 @@ const LIMIT: Duration = Duration::from_secs(2 * 3600);
 /// Fixes of bugs in this version of the engine's source: the file, the original text, and its replacement.
 const PATCHES: [(&str, &str, &str); 1] = [
     // When the game quits, the engine frees this object with `memdelete`. In debug builds, `memdelete`
-    // expects a header that only `memnew` allocates, and frees the wrong address after `new`.
+    // expects a header that only `memnew` allocates; for an object made with `new`, it frees the wrong
+    // address.
     ("platform/web/web_main.cpp", "os = new OS_Web();", "os = memnew(OS_Web);"),
 ];
 /// Builds share the source folder, so only one may run at a time.

@@ -298,7 +298,8 @@ impl Platform {
         }
     }
 
-    /// Returns whether Cargo needs `BUILD_STD`. The web does not: `build::choose` passes `-Zbuild-std` there.
+    /// Returns whether Cargo needs `BUILD_STD`. For the web, it does not: `build::choose` already passes
+    /// `-Zbuild-std`.
     pub fn lacks_std(&self) -> bool {
         self.compiles_std && !self.is_web()
     }

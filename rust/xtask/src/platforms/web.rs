@@ -122,8 +122,7 @@ fn set_variable(folder: &Path, name: &str, value: &str) -> Result<()> {
     document::replace_once(&script(folder), first, &format!("{name}:\"{value}\",{first}"))
 }
 
-/// Patches a bug of emscripten 6.0.5, which reads a thread's memory before the thread has any and thereby
-/// ends the thread.
+/// Patches a bug of emscripten 6.0.5: a thread ends because its memory is read before it has any.
 fn mend_threads(folder: &Path) -> Result<()> {
     let looks = "function growMemViews(){if(wasmMemory";
     document::replace_once(&script(folder), looks, &format!("{looks}&&wasmMemory"))

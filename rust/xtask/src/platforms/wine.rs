@@ -42,7 +42,8 @@ impl<'a> Wine<'a> {
         let prefix = toolchain.folder("drive");
         fs::create_dir_all(&prefix)?;
         let wine = Self { toolchain, sandbox, prefix };
-        // Ignores the exit code, which comes from a 32-bit program that Debian's 64-bit packages lack.
+        // Ignores the exit code: it reports a failure because Debian's 64-bit packages lack a 32-bit
+        // program.
         let is_made = || wine.prefix.join("drive_c/windows/system32/kernel32.dll").is_file();
         if !is_made() {
             let boot = run::watch(wine.bare().args(["wineboot", "--init"]), Echo::Nothing, LIMIT)?;

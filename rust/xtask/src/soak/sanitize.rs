@@ -11,8 +11,8 @@ use super::{Done, Stage, Work};
 use crate::judge::{self, Tally};
 use crate::run::{self, Echo};
 
-/// The sanitizers and their compiler flags. The precompiled standard library is not instrumented. The
-/// compiler accepts this for the thread sanitizer only with the second flag.
+/// The sanitizers and their compiler flags. The precompiled standard library is not instrumented. For
+/// the thread sanitizer, the compiler accepts such a library only with the second flag.
 const SANITIZERS: [(&str, &str); 2] = [
     ("address", "-Zsanitizer=address"),
     ("thread", "-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer"),

@@ -19,7 +19,7 @@ const UNITS_PER_SECOND: u64 = 10;
 /// The time allowed for the start and for a few large units.
 const LIMIT: Duration = Duration::from_secs(20 * 60);
 
-/// The prefix of the number of inputs for which the engine, not the codec, leaks objects.
+/// The text before the number of inputs that make the engine, not the codec, leak objects.
 const LEAKS_OF_ENGINE: &str = "Inputs of which the engine leaks objects: ";
 const LEAKED_AT_EXIT: &str = "WARNING: ObjectDB instances leaked at exit";
 

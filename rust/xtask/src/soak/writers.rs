@@ -149,7 +149,8 @@ fn held(path: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// Checks that a save removes leftovers of killed saves, but no files in use or with similar names.
+/// Checks that a save removes leftovers of killed saves, but neither files in use nor files with
+/// similar names.
 fn remains(site: &Site<'_>) -> Result<String> {
     let file = |name: &str| site.folder.join(name);
     let dead = ".fast-variant-codec-aB3dE9aB3dE9aB3d.tmp";

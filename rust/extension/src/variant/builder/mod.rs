@@ -26,7 +26,7 @@ pub struct VariantBuilder<'k, 's> {
     conversions: &'static Conversions,
     keys: &'k mut KeyCache,
     refuses_colliding_keys: bool,
-    /// The number of keys that contain the next value.
+    /// The number of nested keys in which the next value is.
     key_level: u32,
     /// The input, from which the engine copies some values itself.
     input: &'k Input<'k>,
@@ -157,7 +157,8 @@ impl<'k, 's> VariantBuilder<'k, 's> {
         if let ElementType::Class(name) = element { self.check_name(name) } else { Ok(()) }
     }
 
-    /// Opens a value outside of all containers, which [`VariantBuilder::close_detached`] returns.
+    /// Opens a value outside of all containers; [`VariantBuilder::close_detached`] returns the
+    /// value.
     pub fn open_detached(&mut self) {
         self.building.open_detached();
     }
@@ -166,7 +167,7 @@ impl<'k, 's> VariantBuilder<'k, 's> {
         self.building.close_detached()
     }
 
-    /// Has the engine decode a value that extensions cannot make in any other way.
+    /// Lets the engine decode a value that extensions cannot make in any other way.
     fn put_by_engine(&mut self, write: impl FnOnce(&mut Encoder<Vec<u8>>) -> Result<()>) -> Result<()> {
         let mut encoder =
             Encoder::new(Vec::new(), EncodeOptions { precision: PRECISION, strict_text: false });
@@ -192,7 +193,8 @@ impl<'k, 's> VariantBuilder<'k, 's> {
         (found == expected.map(u32::to_le_bytes).as_flattened()).then_some(offset)
     }
 
-    /// A large packed array, copied from the input by the engine if the engine is as fast.
+    /// A packed array that the engine copies from the input; `None` if the array is small or
+    /// [`engine_is_as_fast`] is false for its type.
     fn copied_by_engine(&self, ty: VariantType, elements: &[u8]) -> Option<Variant> {
         if elements.len() < LARGE_BYTES || !engine_is_as_fast(ty) {
             return None;

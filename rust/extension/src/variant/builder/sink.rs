@@ -458,7 +458,7 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
         match &mut dictionary.special {
             None => Ok(()),
             Some(Special::Typed(typed)) => {
-                // A statically typed script would treat the value as one of the declared type, so a mismatch
+                // A statically typed script would assume that the value has the declared type, so a mismatch
                 // is always an error.
                 if typed.keeps_entry && !self.last_fits(&typed.value) {
                     return Err(self.type_mismatch("Dictionary's values", &typed.value));

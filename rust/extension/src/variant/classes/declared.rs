@@ -1,4 +1,4 @@
-//! The declared types of properties, which values are checked against before a property is set.
+//! The declared types of properties: a value is checked against them before a property is set.
 
 use std::cell::Cell;
 use std::sync::{Arc, OnceLock};
@@ -34,8 +34,8 @@ pub enum ElementTypes {
     None,
     /// The types that the property has in the first object of the class.
     Declared(OnceLock<[ContainerType; 2]>),
-    /// Unknown types, read from each object: the engine's description does not say whether the property has
-    /// any.
+    /// Unknown types, read from each object, because the engine's description does not say whether the
+    /// property has element types.
     Hidden,
 }
 
@@ -195,8 +195,8 @@ pub fn exact_int(value: &Variant) -> Option<i64> {
 /// The context of the checks in a call.
 pub struct Checks {
     pub registry: Arc<Registry>,
-    /// The number of conversions left. Their results may be crafted to collide in hash tables; nothing else counts
-    /// them.
+    /// The number of conversions left. The converted values may be crafted to collide in hash tables, and nothing
+    /// else counts them.
     pub conversions: Cell<usize>,
     /// The limit on properties in an object's data that its class does not have: their names may collide,
     /// too.
@@ -207,7 +207,8 @@ pub struct Checks {
 pub const FEW: usize = 256;
 
 impl Checks {
-    /// An object's class for messages: its registered name, or as [`label`] shows it.
+    /// An object's class for messages: its registered name if there is one, or else the result of
+    /// [`label`].
     fn label(&self, object: &Gd<Object>) -> String {
         let script = object.get_script();
         let known = script.and_then(|script| self.registry.of(&script));

@@ -25,7 +25,7 @@ const MOST_CONTAINERS: usize = 1 << 28;
 
 /// The maximum memory of an entry of [`Graph::by_id`], in bytes.
 const MOST_PER_ID: usize = 32;
-/// The number of values that most objects have at most.
+/// The number of values that most objects do not exceed.
 const FEW_VALUES: usize = 64;
 
 #[derive(Default)]
@@ -157,7 +157,8 @@ impl Graph {
         Ok(graph)
     }
 
-    /// Refuses a resource in a key if another key has the same resource, loaded twice: both would be read as one key.
+    /// Refuses a resource in a key if another key has a second instance of the same resource: both keys would be read
+    /// as one.
     fn check_key(&mut self, index: usize, in_key: bool) {
         let What::Resource(place) = &self.objects[index].what else { return };
         if in_key && *self.keys.entry(place.1.clone()).or_insert(index) != index {
@@ -221,7 +222,8 @@ impl Graph {
         Ok(What::Object(class))
     }
 
-    /// The ids of the objects and the names of their classes, without resources of the project.
+    /// The ids of the objects, each with the name of its class; resources of the project are
+    /// omitted.
     pub fn ids(&self) -> impl Iterator<Item = (u64, &str)> {
         self.objects.iter().filter_map(|found| match &found.what {
             What::Object(class) => Some((found.id, class.name.as_str())),

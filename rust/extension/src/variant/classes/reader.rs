@@ -151,7 +151,7 @@ impl ObjectReader {
             memory: MemoryBudget::default(),
         };
         if tag::is_first_key(data, 0) {
-            // An error is found again, with its path, when everything is read.
+            // Ignores an error, because it is found again, with its path, when everything is read.
             let _ = reader.announce(data, limits);
         }
         reader

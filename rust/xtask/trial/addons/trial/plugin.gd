@@ -1,7 +1,7 @@
 @tool
 extends EditorPlugin
-## Prints whether the addon is enabled and its class known, once the editor has settled. On request, first
-## reloads the addon or writes its help to a file.
+## Once the editor has settled, prints whether the addon is enabled and whether its class is known. On
+## request, first reloads the addon or writes its help to a file.
 
 const HELP_SECONDS := 3.0
 

@@ -353,8 +353,8 @@ impl<'b> Search<'b> {
                 }
     }
 
-    /// Whether a whole record starts at `at`, or lengths lead from there to one or to the end. Trusts a length
-    /// only if a header follows it, or if the lengths lead to the end.
+    /// Whether a whole record starts at `at`, or the lengths from there lead to a whole record or to the end.
+    /// Trusts a length only if a header follows it, or if the lengths lead to the end.
     fn is_boundary(&mut self, mut at: usize) -> bool {
         let mut passed = Vec::new();
         let is_boundary = loop {

@@ -139,7 +139,8 @@ fn names_are_long_and_in_any_script() -> Result<()> {
     replace(&place, &[b"one".to_vec()])?;
     replace(&place, &[record(1)])?;
     append(&place, &[record(2)])?;
-    // The path of an existing file is resolved in another way, and users write it without the Windows prefix.
+    // The path of an existing file is resolved differently from that of a new file. Users write it without
+    // the Windows prefix.
     let plain = PathBuf::from(place.to_string_lossy().trim_start_matches(r"\\?\"));
     append(&resolved(plain.clone())?, &[record(3)])?;
     assert_eq!(read(&place)?, [record(1), record(2), record(3)].concat());

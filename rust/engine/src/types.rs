@@ -1,4 +1,4 @@
-//! How the engine stores values of each type, according to its documentation and precision.
+//! How the engine stores values of each type, as documented. This depends on its precision.
 
 use variant_codec::VariantType;
 use variant_codec::format::{Lane, Shape};

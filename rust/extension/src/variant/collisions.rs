@@ -8,9 +8,9 @@
 //! To enforce these bounds, this file simulates the tables of Godot 4.4 to 4.6, and stops at the key that
 //! exceeds a bound. The tables of a newer engine may differ. There, every key counts as if it collided with
 //! all keys before it in its Dictionary, and every new name as if it collided with all other names. That caps
-//! one Dictionary at about 2,100 entries, and a call at about 460 different names. Dictionaries of at most
-//! 256 entries pass in any number. Including the rehashing of growing tables, such an engine makes at most
-//! three times the allowed probes for keys, and at most 460 probes per name.
+//! one Dictionary at about 2,100 entries, and a call at about 460 different names. Any number of Dictionaries
+//! is accepted if each has at most 256 entries. Including the rehashing of growing tables, such an engine
+//! makes at most three times the allowed probes for keys, and at most 460 probes per name.
 //!
 //! The engine compares keys whose hashes are equal. To compare two Dictionaries, it looks up each key of one
 //! in the other. Collisions among nested keys thus multiply with collisions among the outer keys. Nested keys
@@ -333,8 +333,8 @@ mod tests {
         assert!(collisions.add_effort(buckets.effort()).is_err());
     }
 
-    /// The number of keys with random hashes that pass in Dictionaries of `entries` entries if the engine's
-    /// tables are unknown.
+    /// The number of keys with random hashes that are accepted, in Dictionaries of `entries` entries, if
+    /// the engine's tables are unknown.
     fn pass_unknown(entries: usize, most: usize) -> usize {
         let random = RandomState::new();
         let mut collisions = Collisions { assumes_worst: true, ..Collisions::default() };

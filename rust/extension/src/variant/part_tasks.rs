@@ -49,8 +49,8 @@ impl<'k, 's> PartDispatcher<'k, 's> {
         (self.take)(PartTask { parts: vec![part], slots: PartSlots::Strings(slots) });
     }
 
-    /// Hands over the remaining values. Returns the values that move to their entries when all slots are
-    /// filled.
+    /// Hands over the remaining values. Returns the values that must be moved to their entries once all
+    /// slots are filled.
     ///
     /// # Errors
     /// [`ErrorKind::OutOfMemory`](variant_codec::ErrorKind::OutOfMemory).

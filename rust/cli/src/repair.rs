@@ -113,8 +113,8 @@ struct Search<'b> {
     bytes: &'b [u8],
     filled: &'b [Range<usize>],
     limits: Limits,
-    /// The number of bytes that the search may still read. At 0, it only follows lengths. Damage that looks like records could be read again
-    /// and again.
+    /// The number of bytes that the search may still read. At 0, it only follows lengths. Damage that looks
+    /// like records could be read again and again.
     work: usize,
     /// The next known boundary.
     boundary: usize,
@@ -266,6 +266,7 @@ impl<'b> Search<'b> {
         })
     }
 
+    /// Whether a whole record starts at `at` and another one follows it.
     fn starts_two(&mut self, at: usize) -> bool {
         let first = self.record_at(at).filter(|record| !self.may_be_payload(record));
         first.is_some_and(|first| self.record_at(first.end).is_some())

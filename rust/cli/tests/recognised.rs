@@ -46,6 +46,17 @@ fn one_value_is_no_record() {
     assert!(folder.gdvar(&["convert", "value.dat", "--as", "value", "--to", "value"]).good() == value);
 }
 
+/// The length of a record without padding is also the header of a Dictionary.
+#[test]
+fn a_record_without_padding_is_no_dictionary() {
+    let folder = Folder::new();
+    let mut record = encoded(vec![7_u8; 19]);
+    record.truncate(27);
+    folder.write("save.dat", batch(&[record, encoded(1)]));
+    let printed = folder.gdvar(&["check", "save.dat", "--allow-non-canonical"]).good();
+    assert!(String::from_utf8_lossy(&printed).contains("2 records"));
+}
+
 #[test]
 fn a_truncated_dictionary_is_no_record() {
     let folder = Folder::new();

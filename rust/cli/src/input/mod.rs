@@ -272,13 +272,24 @@ impl Input {
         Self { source: Box::new(Held(unwrapped)), ..self }.recognised(format, key, layers)
     }
 
-    /// Whether the file starts with the header of a Dictionary. Lengths of records are multiples of four.
+    /// Whether the file starts with the header of a Dictionary, perhaps a damaged one. Lengths of records are
+    /// multiples of four, except in records without padding, which engines read.
     fn starts_with_dictionary(&self) -> Outcome<bool> {
-        let mut header = [0; 4];
-        let read = self.source.read_at(0, &mut header).map_err(|error| Failure::file(&self.name, &error))?;
-        let header = Some(u32::from_le_bytes(header)).filter(|_| read == 4);
+        let read = |at, into: &mut [u8]| {
+            self.source.read_at(at, into).map_err(|error| Failure::file(&self.name, &error))
+        };
+        let mut prefix = [0; frames::FRAME_BYTES];
+        let has_header = read(0, &mut prefix)? == prefix.len();
+        let header = u32::from_le_bytes(prefix);
         let ty = VariantType::Dictionary;
-        Ok(header.is_some_and(|header| header & !ty.header_mask() == 0 && header as u8 == ty.id()))
+        if !has_header || header as u8 != ty.id() || header & !ty.header_mask() != 0 {
+            return Ok(false);
+        }
+        let length = u64::from(header).min(self.size()?) as usize;
+        let mut record = vec![0; length];
+        let count = read(frames::FRAME_BYTES as u64, &mut record)?;
+        let limits = Limits { allow_non_canonical: true, ..limits() };
+        Ok(count < length || Value::decode(&record, &limits).is_err())
     }
 
     /// Returns whether some values are valid only in Godot 3's format and none only in Godot 4's. Many values

@@ -37,6 +37,7 @@ func end() -> void:
 	check("calls ran out of memory", _refused > 20, str(_refused))
 	count("calls without memory", _refused)
 	DirAccess.remove_absolute(FILE)
+	DirAccess.remove_absolute(FILE + "_saved")
 
 
 func _all_values() -> Dictionary[String, Variant]:
@@ -92,6 +93,9 @@ func _check(value_name: String, value: Variant) -> void:
 		"encode_batch": func() -> Array: return _of_batch(FastVariantCodec.encode_batch(items), items.size()),
 		"decode_batch": func() -> Array: return _of_batch(FastVariantCodec.decode_batch(many), 2),
 		"pack_batch": func() -> Array: return _of_value(FastVariantCodec.pack_batch([value, 1])),
+		"pack_batch, each": func() -> Array: return _of_value(FastVariantCodec.pack_batch(items)),
+		"try_save_batch": func() -> Array: return _of(FastVariantCodec.try_save_batch(FILE + "_saved", items)),
+		"encode_godot3_batch": func() -> Array: return _of_batch(FastVariantCodec.encode_godot3_batch(items), items.size()),
 		"unpack_batch": func() -> Array: return _of(FastVariantCodec.unpack_batch(packed)),
 		"load_batch": func() -> Array: return _of(FastVariantCodec.load_batch(FILE)),
 		"load_batch_async, in slices": func() -> Array: return _of(FastVariantCodec.load_batch_async(FILE, with_objects).wait()),

@@ -10,6 +10,7 @@
 //! ```
 
 use std::hint::black_box;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::error::{ErrorKind, Result};
 
@@ -18,6 +19,17 @@ const SMALL: usize = 1 << 20;
 /// Memory to leave for small allocations. It is more than 32 MiB, so that the C library does not mistake the
 /// probe for a typical allocation and adapt its thresholds.
 const SPARE: usize = 33 << 20;
+
+static BEGUN: AtomicUsize = AtomicUsize::new(0);
+static ENDED: AtomicUsize = AtomicUsize::new(0);
+
+/// The number of checks begun and ended since the start. Each check takes memory for a moment, so an allocation that
+/// fails meanwhile may succeed after it.
+pub fn checks() -> (usize, usize) {
+    // Read in this order: if the numbers are equal, no check is running.
+    let ended = ENDED.load(Ordering::SeqCst);
+    (BEGUN.load(Ordering::SeqCst), ended)
+}
 
 /// Fails if there is no memory for `bytes` contiguous bytes and some small allocations. On the web, it fails
 /// only for sizes that never fit: a probe would enlarge the page's memory, which never shrinks.
@@ -34,6 +46,7 @@ pub fn check_memory(bytes: usize) -> Result<()> {
 fn ask(bytes: usize) -> Result<()> {
     // Engines round allocations up to a power of two.
     let wanted = bytes.checked_next_power_of_two().and_then(|bytes| bytes.checked_add(SPARE));
+    BEGUN.fetch_add(1, Ordering::SeqCst);
     let mut probe = Vec::<u8>::new();
     let can_have = |wanted| match cfg!(target_family = "wasm") {
         true => isize::try_from(wanted).is_ok(),
@@ -42,6 +55,8 @@ fn ask(bytes: usize) -> Result<()> {
     let has_memory = wanted.is_some_and(can_have);
     // The compiler must not remove the probe.
     black_box(&mut probe);
+    drop(probe);
+    ENDED.fetch_add(1, Ordering::SeqCst);
     if has_memory { Ok(()) } else { Err(ErrorKind::OutOfMemory(bytes).into()) }
 }
 

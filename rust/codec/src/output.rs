@@ -3,6 +3,7 @@
 use crate::code_units as utf8;
 use crate::error::{ErrorKind, Result};
 use crate::format;
+use crate::memory::check_memory;
 
 /// A destination of encoded bytes.
 pub trait Output {
@@ -37,6 +38,13 @@ pub trait Output {
     }
 }
 
+#[cold]
+fn grow(bytes: &mut Vec<u8>, count: usize) -> Result<()> {
+    let wanted = bytes.len().saturating_add(count).max(bytes.capacity().saturating_mul(2));
+    check_memory(wanted)?;
+    bytes.try_reserve(count).map_err(|_| ErrorKind::OutOfMemory(count).into())
+}
+
 impl Output for Vec<u8> {
     #[inline(always)]
     fn len(&self) -> usize {
@@ -45,7 +53,7 @@ impl Output for Vec<u8> {
 
     #[inline(always)]
     fn reserve(&mut self, bytes: usize) -> Result<()> {
-        self.try_reserve(bytes).map_err(|_| ErrorKind::OutOfMemory(bytes).into())
+        if self.capacity() - Vec::len(self) < bytes { grow(self, bytes) } else { Ok(()) }
     }
 
     #[inline(always)]
@@ -61,7 +69,7 @@ impl Output for Vec<u8> {
     #[inline(always)]
     fn put_block<const N: usize>(&mut self, write: impl FnOnce(&mut [u8; N]) -> usize) -> bool {
         let start = Vec::len(self);
-        if self.try_reserve(N).is_err() {
+        if Output::reserve(self, N).is_err() {
             return false;
         }
         self.resize(start + N, 0);
@@ -114,7 +122,7 @@ impl Storage for Vec<u8> {
     #[cold]
     fn grow(&mut self, bytes: usize) -> bool {
         let wanted = bytes.max(self.len().saturating_mul(2));
-        if self.try_reserve(wanted - self.len()).is_err() {
+        if grow(self, wanted - self.len()).is_err() {
             return false;
         }
         self.resize(wanted, 0);
@@ -175,7 +183,7 @@ impl<B: Storage> Output for Buffer<B> {
 
     #[inline(always)]
     fn put_block<const N: usize>(&mut self, write: impl FnOnce(&mut [u8; N]) -> usize) -> bool {
-        if self.reserve(N).is_err() {
+        if Output::reserve(self, N).is_err() {
             return false;
         }
         let block = self.bytes.as_mut().get_mut(self.used..).and_then(|rest| rest.first_chunk_mut::<N>());

@@ -17,11 +17,15 @@ use crate::read::{ContainerType, Reader};
 /// Makes a lifetime invariant: neither a longer nor a shorter lifetime can replace it.
 pub(crate) type Tie<'s> = PhantomData<fn(&'s ()) -> &'s ()>;
 
-fn array<T: Element>(len: usize, element: &T) -> Result<OwnArray<T>>
+/// The memory that the engine allocates for each PackedByteArray in a Variant, with the allocator's overhead.
+const BUFFER: usize = 64;
+
+/// An Array of `len` copies of `element`, which has this size in the engine.
+fn array<T: Element>(len: usize, element: &T, size: usize) -> Result<OwnArray<T>>
 where
     for<'a> &'a T: AsArg<T>,
 {
-    let bytes = len.saturating_mul(size_of::<Variant>());
+    let bytes = len.saturating_mul(size);
     check_memory(bytes)?;
     let mut array = Array::new();
     array.resize(len, element);
@@ -75,7 +79,7 @@ impl<'s> Slots<'s> {
         len: usize,
         fill: impl for<'a> FnOnce(Slots<'a>) -> R,
     ) -> Result<(OwnArray<Variant>, R)> {
-        Ok(Slots::of(array(len, &Variant::nil())?, fill))
+        Ok(Slots::of(array(len, &Variant::nil(), size_of::<Variant>())?, fill))
     }
 
     /// Like [`Slots::of_variants`], for an Array of PackedByteArrays.
@@ -86,7 +90,7 @@ impl<'s> Slots<'s> {
         len: usize,
         fill: impl for<'a> FnOnce(Slots<'a>) -> R,
     ) -> Result<(OwnArray<PackedByteArray>, R)> {
-        Ok(Slots::of(array(len, &PackedByteArray::new())?, fill))
+        Ok(Slots::of(array(len, &PackedByteArray::new(), size_of::<Variant>() + BUFFER)?, fill))
     }
 
     fn of<T: Element, R>(array: OwnArray<T>, fill: impl for<'a> FnOnce(Slots<'a>) -> R) -> (OwnArray<T>, R) {
@@ -212,7 +216,7 @@ impl<'s> StagedValues<'s> {
     /// # Errors
     /// [`ErrorKind::OutOfMemory`].
     pub fn new(left: Vec<DeferredValue<'s>>) -> Result<(Self, Slots<'s>)> {
-        let values = array(left.len(), &Variant::nil())?.to_variant();
+        let values = array(left.len(), &Variant::nil(), size_of::<Variant>())?.to_variant();
         // SAFETY: the Array has just been made, and `settle` uses it only after `'s` has ended.
         let slots = unsafe { Slots::new(values.clone(), 0..left.len()) };
         Ok((Self { values, left }, slots))

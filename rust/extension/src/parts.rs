@@ -14,6 +14,7 @@ use variant_codec::stream::Decoder;
 use variant_engine::{self as engine, OwnedBytes, Scope, Unfinished, with_gaps};
 
 use crate::encode_buffer::with_encoder;
+use crate::memory_budget::MemoryBudget;
 use crate::threads::foreground::goes_on;
 use crate::threads::lock;
 use crate::threads::pool::{Pool, pool, share};
@@ -56,7 +57,7 @@ pub fn encode<'a>(
 ) -> Option<PackedByteArray> {
     let pool = pool()?;
     let chunks = Mutex::new(vec![None]);
-    let failed = AtomicBool::new(false);
+    let (failed, memory) = (AtomicBool::new(false), MemoryBudget::default());
     let finish = |index: usize, bytes, tails: Vec<(usize, Tail<'a>)>, add: &dyn Fn((usize, Tail<'a>))| {
         let mut insertions = Vec::with_capacity(tails.len());
         for (position, tail) in tails {
@@ -82,7 +83,9 @@ pub fn encode<'a>(
             }
             let splitter = Splitter::new();
             let encoded = with_encoder(options, |encoder| {
-                write_tail(&part, encoder, &splitter).and_then(|()| copied(encoder.output().written()))
+                write_tail(&part, encoder, &splitter)?;
+                memory.charge(encoder.output().written().len())?;
+                copied(encoder.output().written())
             });
             match encoded {
                 Ok(bytes) => finish(index, bytes, splitter.into_tails(), add),

@@ -1,6 +1,6 @@
 //! `repair`: copies the whole records of a damaged file.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::ops::Range;
 use std::path::Path;
@@ -107,21 +107,70 @@ pub fn search(bytes: &[u8], filled: &[Range<usize>]) -> Found {
     Search::new(bytes, filled).run()
 }
 
-/// Searches damaged bytes for records. Lengths that are intact lead from a damaged record to a boundary,
-/// where another record starts. Damage before the boundary may look like records that reach past it.
+// Evidence, in bits. Found by trial on files with known damage: at least as many records are kept, and fewer parts of
+// damaged records are taken for records, than with other values.
+/// A length fits the value after it.
+const FITS: i64 = 32;
+/// Additional evidence for a container, whose counts fit, too.
+const COUNTS: i64 = 16;
+/// A length leads from a damaged record to a whole one, or a value with a damaged length ends before a whole record.
+const LEADS: i64 = 20;
+/// A damaged record has a possible length; it has a header.
+const START: i64 = 8;
+/// Against one more place with damage.
+const DAMAGE: i64 = 30;
+/// Against a length that may be part of a value.
+const PART: i64 = 32;
+
+/// Explains the bytes as whole records and damage between them. Of all explanations, takes the one with the
+/// most evidence, as Viterbi's algorithm does: step by step, with the best explanation up to each offset.
 struct Search<'b> {
     bytes: &'b [u8],
     filled: &'b [Range<usize>],
     limits: Limits,
-    /// The number of bytes that the search may still read. At 0, it only follows lengths. Damage that looks
-    /// like records could be read again and again.
+    /// The number of bytes that the search may still read. Damage that looks like records could be read again and
+    /// again.
     work: usize,
-    /// The next known boundary.
-    boundary: usize,
-    /// The offsets that [`Search::is_boundary`] has judged.
-    judged: HashMap<usize, bool>,
-    /// For each offset, whether the lengths from there lead to the end. Empty until first needed.
-    leads_to_end: Vec<bool>,
+    /// All explanations, each as its last part and the index of the explanation before it.
+    parts: Vec<(Part, usize)>,
+    /// The best explanations that end at later offsets, where a record or damage may start.
+    ends: BTreeMap<usize, Explanation>,
+    /// The best explanation that ends in damage.
+    damage: Option<Damage>,
+    /// The best explanations that end in a damaged record, by the offset to which its length leads.
+    links: BTreeMap<usize, Damage>,
+}
+
+#[derive(Clone)]
+enum Part {
+    Nothing,
+    Record(Range<usize>),
+    Lost(Range<usize>),
+}
+
+/// An explanation of all bytes up to an offset.
+#[derive(Clone, Copy)]
+struct Explanation {
+    evidence: i64,
+    /// The index of its last part.
+    part: usize,
+}
+
+/// An explanation that ends in damage.
+#[derive(Clone, Copy)]
+struct Damage {
+    evidence: i64,
+    start: usize,
+    /// The last part before the damage.
+    before: usize,
+    /// The end of a whole record that starts with the damage. A record in the damage must reach past it.
+    within: usize,
+}
+
+impl Damage {
+    fn with(self, evidence: i64) -> Self {
+        Self { evidence: self.evidence + evidence, ..self }
+    }
 }
 
 impl<'b> Search<'b> {
@@ -134,55 +183,177 @@ impl<'b> Search<'b> {
             filled,
             limits: limits(),
             work: bytes.len().saturating_mul(READINGS),
-            boundary: bytes.len(),
-            judged: HashMap::new(),
-            leads_to_end: Vec::new(),
+            parts: vec![(Part::Nothing, 0)],
+            ends: BTreeMap::from([(0, Explanation { evidence: 0, part: 0 })]),
+            damage: None,
+            links: BTreeMap::new(),
         }
     }
 
     fn run(mut self) -> Found {
-        let mut found = Found::default();
-        let mut at = 0;
-        while at < self.bytes.len() {
-            if at >= self.boundary {
-                self.boundary = self.bytes.len();
+        for at in 0..self.bytes.len() {
+            let (here, link) = (self.ends.remove(&at), self.links.remove(&at));
+            let may_start = here.is_some() || link.is_some() || self.is_likely(at);
+            let record = may_start.then(|| self.record_at(at)).flatten();
+            let leads =
+                record.as_ref().is_some_and(|record| self.fit(record) >= FITS && !self.is_doubtful(record));
+            let here = self.better(here, link.map(|link| link.with(if leads { LEADS } else { 0 })), at);
+            if let Some(record) = &record {
+                self.take_record(here, record);
             }
-            if let Some(record) = self.next_value(at) {
-                at = record.end;
-                found.whole.push(record);
-                continue;
+            if let Some(here) = here {
+                if record.is_none() {
+                    self.take_values(here, at);
+                }
+                self.take_damage(here, at, record);
             }
-            let next = self.next_start(at).unwrap_or(self.boundary);
-            match found.lost.last_mut().filter(|lost| lost.end == at) {
-                Some(lost) => lost.end = next,
-                None => found.lost.push(at..next),
-            }
-            at = next;
         }
-        found.gave_up = self.work == 0 && !found.lost.is_empty();
-        found
+        let end = self.bytes.len();
+        let (here, link) = (self.ends.remove(&end), self.links.remove(&end));
+        let last = self.better(here, link.map(|link| link.with(LEADS)), end);
+        let last = self.better(last, self.damage, end);
+        self.found(last)
     }
 
-    /// The record or value that starts at `at`, where a record is expected.
-    fn next_value(&mut self, at: usize) -> Option<Range<usize>> {
-        let record = self.record_at(at).filter(|record| self.fits(record));
-        if let Some(record) = record.filter(|record| !self.has_swallowed(record)) {
-            return Some(record);
+    /// The better one of an explanation and one whose damage ends at `at`.
+    fn better(
+        &mut self,
+        other: Option<Explanation>,
+        damage: Option<Damage>,
+        at: usize,
+    ) -> Option<Explanation> {
+        let is_better = |damage: &Damage| other.is_none_or(|other| other.evidence < damage.evidence);
+        let Some(damage) = damage.filter(is_better) else { return other };
+        self.parts.push((Part::Lost(damage.start..at), damage.before));
+        Some(Explanation { evidence: damage.evidence, part: self.parts.len() - 1 })
+    }
+
+    /// Adds a whole record to the explanation that ends before it, or to damage.
+    fn take_record(&mut self, here: Option<Explanation>, record: &Range<usize>) {
+        let (at, fit) = (record.start - FRAME, self.fit(record));
+        let damage = self.damage.filter(|damage| fit == FITS + COUNTS || record.end > damage.within);
+        // A damaged record may be torn behind its header.
+        let is_torn = damage.is_some_and(|damage| at == damage.start + FRAME + HEADER);
+        let doubt = if self.is_doubtful(record) && !is_torn { PART } else { 0 };
+        if let Some(from) = self.better(here, damage, at) {
+            self.take(from, record.clone(), fit - doubt);
         }
-        if let Some(next) = self.next(at).filter(|next| *next < self.boundary)
-            && self.is_boundary(next)
-        {
-            self.boundary = next;
+    }
+
+    /// Adds the start of damage.
+    fn take_damage(&mut self, here: Explanation, at: usize, record: Option<Range<usize>>) {
+        let end = self.bytes.len();
+        let next = self.next(at).filter(|next| (*next - at).is_multiple_of(4) && !self.is_part(at));
+        let next = next.filter(|next| *next <= end || self.is_cut_off(at)).map(|next| next.min(end));
+        let starts = match &record {
+            _ if self.is_part(at) => 0,
+            // A whole record may have swallowed bytes of the next one.
+            Some(record) => i64::from(self.fit(record) <= FITS),
+            None => i64::from(next.is_some()) + i64::from(self.is_likely(at)),
+        };
+        let within = record.as_ref().map_or(0, |record| record.end);
+        let damage = Damage { evidence: here.evidence - DAMAGE, start: at, before: here.part, within };
+        let damage = damage.with(starts * START);
+        if self.damage.is_none_or(|other| other.evidence < damage.evidence) {
+            self.damage = Some(damage);
         }
-        // The value may be whole even if its length is damaged.
-        if let Some(value) = self.value_at(at + FRAME) {
-            return Some(value);
+        let Some(next) = next.filter(|next| record.is_none() && *next > at + FRAME) else { return };
+        let link = damage.with(if starts < 2 { -START } else { 0 });
+        if self.links.get(&next).is_none_or(|other| other.evidence < link.evidence) {
+            self.links.insert(next, link);
         }
-        // The value starts earlier if bytes of its length are missing, or if the previous record is truncated
-        // and has consumed the length. Do not search for such a value if a framed record starts here, because
-        // the record's length may look like a value.
-        let is_framed = (at + 1..=at + FRAME).any(|start| self.is_start(start));
-        (at..at + FRAME).rev().filter(|_| !is_framed).find_map(|start| self.value_at(start))
+    }
+
+    /// Adds a record or value to an explanation.
+    fn take(&mut self, from: Explanation, record: Range<usize>, evidence: i64) {
+        let (end, evidence) = (record.end, from.evidence + evidence);
+        if self.ends.get(&end).is_none_or(|other| other.evidence < evidence) {
+            self.parts.push((Part::Record(record), from.part));
+            self.ends.insert(end, Explanation { evidence, part: self.parts.len() - 1 });
+        }
+    }
+
+    /// Adds values whose length is damaged, or lacks bytes. A record or the end must follow.
+    fn take_values(&mut self, from: Explanation, at: usize) {
+        for missing in 0..=FRAME {
+            let start = at + FRAME - missing;
+            let Some(value) = self.value_at(start) else { continue };
+            let next = self.record_at(value.end);
+            if value.end < self.bytes.len() && next.is_none_or(|next| self.fit(&next) < FITS) {
+                continue;
+            }
+            let evidence = match (missing, self.fit(&value) > FITS) {
+                (_, true) => LEADS,
+                (0, false) if !self.has_numbers(start) => LEADS,
+                (0, false) => 2 * START,
+                (_, false) => -PART,
+            };
+            self.take(from, value, evidence - DAMAGE);
+        }
+    }
+
+    /// The evidence that the length fits the value. Zeros often follow a 4.
+    fn fit(&self, value: &Range<usize>) -> i64 {
+        let ty = self.ty(value.start);
+        let has_elements = ty
+            .is_some_and(|ty| matches!(ty.shape(), Shape::Array | Shape::Dictionary | Shape::PackedStrings));
+        match ty {
+            Some(VariantType::Nil | VariantType::Callable) => START,
+            _ if has_elements => FITS + ((value.len() - HEADER) as i64 / 2).min(COUNTS),
+            _ => FITS,
+        }
+    }
+
+    /// Whether the length of this record may be part of a value in damage. The contents of a text or number do not tell.
+    fn is_doubtful(&self, record: &Range<usize>) -> bool {
+        let is_packed = self.ty(record.start).is_some_and(|ty| matches!(ty.shape(), Shape::Packed(..)));
+        !is_packed && self.fit(record) <= FITS && self.is_part(record.start - FRAME)
+    }
+
+    /// Whether the word at `at` may be the payload of an int or the count of a value, because the word before it is a
+    /// header and not such a part itself.
+    fn is_part(&self, at: usize) -> bool {
+        /// More words before it do not tell, because any of them may be a header.
+        const WORDS: usize = 32;
+
+        let has_part = |back: &usize| {
+            let header = at.checked_sub(back * HEADER);
+            header
+                .filter(|header| self.word(*header).is_some_and(is_header))
+                .and_then(|header| self.ty(header))
+                .is_some_and(|ty| {
+                    matches!(
+                        ty.shape(),
+                        Shape::Int
+                            | Shape::Text
+                            | Shape::Packed(..)
+                            | Shape::PackedStrings
+                            | Shape::Array
+                            | Shape::Dictionary
+                    )
+                })
+        };
+        (1..=WORDS).take_while(has_part).count() % 2 == 1
+    }
+
+    fn found(&self, last: Option<Explanation>) -> Found {
+        let mut found = Found::default();
+        let mut index = last.map_or(0, |last| last.part);
+        while let Some((part, before)) = self.parts.get(index) {
+            match part {
+                Part::Nothing => break,
+                Part::Record(record) => found.whole.push(record.clone()),
+                Part::Lost(lost) => match found.lost.last_mut().filter(|later| later.start == lost.end) {
+                    Some(later) => later.start = lost.start,
+                    None => found.lost.push(lost.clone()),
+                },
+            }
+            index = *before;
+        }
+        found.whole.reverse();
+        found.lost.reverse();
+        found.gave_up = self.work == 0 && !found.lost.is_empty();
+        found
     }
 
     /// The record whose length prefix is at `at`, if it is whole and fills its length.
@@ -190,7 +361,7 @@ impl<'b> Search<'b> {
         let length = self.word(at)? as usize;
         let start = at + FRAME;
         let record = self.bytes.get(start..)?.get(..length).filter(|record| !record.is_empty())?;
-        if self.is_filled(start..start + length) {
+        if self.work == 0 || self.is_filled(start..start + length) {
             return None;
         }
         if quick_check(record, &self.limits).is_some() {
@@ -202,31 +373,12 @@ impl<'b> Search<'b> {
         is_whole.then_some(start..start + length)
     }
 
-    /// The value at `start`, without a length, if it ends by the next boundary and a whole record or the end
-    /// of the file follows. Rejects a header without contents, because four zeros are a valid header. Rejects
-    /// numbers in which a whole record starts, because the length of a record may look like the header of a
-    /// number.
+    /// The value at `start`, without a length. Rejects a header without contents, because four zeros are a valid
+    /// header.
     fn value_at(&mut self, start: usize) -> Option<Range<usize>> {
         let bytes = self.bytes.get(start..).filter(|bytes| !bytes.is_empty() && self.work > 0)?;
         let end = start + self.value_end(bytes).filter(|length| *length > HEADER)?;
-        let is_number = self.has_numbers(start);
-        let is_packed = self.ty(start).is_some_and(|ty| matches!(ty.shape(), Shape::Packed(..)));
-        // If intact lengths follow the value, a record inside counts only if the lengths from there
-        // lead to the end of the value.
-        let is_linked = end < self.bytes.len() && self.leads_to_end(end);
-        let mut hides = |inside| self.is_start(inside) && (!is_linked || self.leads_to(inside, end));
-        if (is_packed || is_number) && (start + 1..end).any(&mut hides) {
-            return None;
-        }
-        if end > self.boundary
-            || self.is_filled(start..end)
-            || !self.is_followed(end)
-            || self.has_swallowed(&(start..end))
-            || self.contains_last(start..end)
-        {
-            return None;
-        }
-        let value = self.bytes.get(start..end)?;
+        let value = self.bytes.get(start..end).filter(|_| !self.is_filled(start..end))?;
         // No length confirms the value, so it must be canonical.
         Value::decode(value, &input::limits()).is_ok().then_some(start..end)
     }
@@ -249,160 +401,9 @@ impl<'b> Search<'b> {
         self.work = self.work.saturating_sub(FRAME + read);
     }
 
-    /// The offset of the length of the next whole record after `at` and before the next boundary. Lengths are
-    /// multiples of four, but missing bytes may shift a record to any offset. Values in the record at `at` may
-    /// look like records. If the length at `at` leads to the end, or the end cuts the record off, the lengths
-    /// from a record inside must also lead to the end, unless another whole record follows the one inside.
-    fn next_start(&mut self, at: usize) -> Option<usize> {
-        let must_lead_to_end = match self.next(at) {
-            Some(next) if next > self.bytes.len() => self.is_likely(at) && self.is_cut_off(at),
-            next => next == Some(self.boundary) && self.leads_to_end(self.boundary),
-        };
-        (at + 1..self.boundary).find(|start| {
-            self.work > 0
-                && self.is_likely(*start)
-                && (!must_lead_to_end || self.leads_to_end(*start) || self.starts_two(*start))
-                && self.is_start(*start)
-        })
-    }
-
-    /// Whether a whole record starts at `at` and another one follows it.
-    fn starts_two(&mut self, at: usize) -> bool {
-        let first = self.record_at(at).filter(|record| !self.may_be_payload(record));
-        first.is_some_and(|first| self.record_at(first.end).is_some())
-    }
-
-    /// Whether a whole record starts at `at` and fits. If it may be a payload, another record or the end must follow.
-    fn is_start(&mut self, at: usize) -> bool {
-        if self.work == 0 {
-            return false;
-        }
-        let Some(record) = self.record_at(at).filter(|record| self.fits(record)) else { return false };
-        let end = record.end;
-        self.is_followed(end)
-            || (!self.may_be_payload(&record)
-                || self.is_confirmed(&record) && self.is_likely(end) && self.is_boundary(end))
-                && !self.has_swallowed(&record)
-    }
-
-    /// Whether the record's length may be the payload of an int, and its value a text or number
-    /// after the int.
-    fn may_be_payload(&self, record: &Range<usize>) -> bool {
-        let is_text = self.ty(record.start).is_some_and(|ty| matches!(ty.shape(), Shape::Text));
-        let header = record.start.checked_sub(FRAME + HEADER);
-        (is_text || !self.is_confirmed(record))
-            && header.and_then(|header| self.word(header)).is_some_and(is_header)
-    }
-
-    /// Whether the contents of the record confirm its length. Any bytes are valid numbers.
-    fn is_confirmed(&self, record: &Range<usize>) -> bool {
-        record.len() > 2 * FRAME && !self.has_numbers(record.start)
-    }
-
-    fn is_followed(&mut self, end: usize) -> bool {
-        end == self.bytes.len() || self.record_at(end).is_some()
-    }
-
-    /// Whether the record is torn and valid only with the first bytes of the next record.
-    fn has_swallowed(&mut self, record: &Range<usize>) -> bool {
-        let end = record.end;
-        if self.work == 0 {
-            return false;
-        }
-        // A text or packed array has a length and a header before its count, and the count leads to the same
-        // offset as the length.
-        let starts_before = end.checked_sub(FRAME + HEADER).and_then(|start| self.record_at(start));
-        let is_count = starts_before.is_some_and(|record| self.next(end) == Some(record.end));
-        let is_next = |search: &mut Self| {
-            search.record_at(end).is_some_and(|next| search.is_confirmed(&next)) || search.leads_to_end(end)
-        };
-        if !is_count && is_next(self) {
-            return false;
-        }
-        self.charge(record.len());
-        (record.start..end).any(|at| {
-            let next = self.next(at).filter(|next| *next > end && self.work > 0);
-            let Some(next) = next.and_then(|_| self.record_at(at)) else { return false };
-            self.leads_to_end(next.end) || self.is_confirmed(&next) && self.is_followed(next.end)
-        })
-    }
-
-    /// Whether a whole record, with its length, is at the end of the value. A torn value may have swallowed
-    /// this record.
-    fn contains_last(&mut self, value: Range<usize>) -> bool {
-        self.charge(value.len());
-        (value.start + 1..value.end)
-            .any(|at| self.next(at) == Some(value.end) && self.work > 0 && self.record_at(at).is_some())
-    }
-
     fn is_filled(&self, range: Range<usize>) -> bool {
         let next = self.filled.partition_point(|filled| filled.end <= range.start);
         self.filled.get(next).is_some_and(|filled| filled.start < range.end)
-    }
-
-    /// Whether the record is compatible with the next boundary. If the boundary is inside, the record is damage
-    /// that looks like a record. But if it contains the whole record at the boundary, the boundary itself is
-    /// false: a length has led into the middle of the record.
-    fn fits(&mut self, record: &Range<usize>) -> bool {
-        record.end <= self.boundary
-            || self.leads_to_end(record.end) && !self.leads_to_end(self.boundary)
-            || self.work > 0
-                && self.is_confirmed(record)
-                && match self.record_at(self.boundary) {
-                    Some(linked) => linked.end <= record.end,
-                    None => self.is_boundary(record.end),
-                }
-    }
-
-    /// Whether a whole record starts at `at`, or the lengths from there lead to a whole record or to the end.
-    /// Trusts a length only if a header follows it, or if the lengths lead to the end.
-    fn is_boundary(&mut self, mut at: usize) -> bool {
-        let mut passed = Vec::new();
-        let is_boundary = loop {
-            if let Some(judged) = self.judged.get(&at) {
-                break *judged;
-            }
-            passed.push(at);
-            if self.leads_to_end(at) || self.work > 0 && self.record_at(at).is_some() {
-                break true;
-            }
-            match self.next(at).filter(|_| self.is_likely(at)) {
-                Some(next) => at = next,
-                None => break false,
-            }
-        };
-        self.judged.extend(passed.into_iter().map(|at| (at, is_boundary)));
-        is_boundary
-    }
-
-    /// Whether the lengths from `at` lead exactly to the end, or to a record that the end cuts off.
-    fn leads_to_end(&mut self, at: usize) -> bool {
-        if self.leads_to_end.is_empty() {
-            let end = self.bytes.len();
-            let mut leads = vec![true; end + 1];
-            for at in (0..end).rev() {
-                let leads_there = match self.next(at) {
-                    Some(next) if next <= end => leads.get(next) == Some(&true),
-                    Some(_) => self.is_likely(at) && self.is_cut_off(at),
-                    None => false,
-                };
-                leads.get_mut(at).into_iter().for_each(|leads| *leads = leads_there);
-            }
-            self.leads_to_end = leads;
-        }
-        self.leads_to_end.get(at) == Some(&true)
-    }
-
-    /// Whether the lengths from `at` lead exactly to `end`.
-    fn leads_to(&mut self, mut at: usize, end: usize) -> bool {
-        while at < end
-            && self.work > 0
-            && let Some(next) = self.next(at)
-        {
-            self.charge(0);
-            at = next;
-        }
-        at == end
     }
 
     /// Whether the end cuts off the record whose length is at `at`.

@@ -9,10 +9,11 @@ use godot::classes::{ClassDb, Object, Script};
 use godot::meta::ToGodot;
 use godot::obj::{Gd, Singleton};
 use godot::sys::interface_fn;
-use variant_codec::VariantType;
 use variant_codec::error::quoted;
 use variant_codec::format::Shape;
+use variant_codec::memory::check_memory;
 use variant_codec::stream::{Lanes, Precision};
+use variant_codec::{Result, VariantType};
 
 use crate::documented::{documented_elements, documented_units};
 use crate::elements::Elements;
@@ -389,13 +390,16 @@ impl Reader {
 
     /// The entries of a Dictionary and their number. Set `as_copy` if scripts may run while the entries are
     /// read.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfMemory`](variant_codec::ErrorKind::OutOfMemory).
     #[inline(always)]
-    pub fn entries(self, variant: &Variant, as_copy: bool) -> (Entries<'_>, usize) {
+    pub fn entries(self, variant: &Variant, as_copy: bool) -> Result<(Entries<'_>, usize)> {
         self.check(variant, VariantType::Dictionary);
         match self.layout {
             Some(layout) if !as_copy => {
                 let entries = EntriesInPlace { entries: layout.entries(variant), borrowed: PhantomData };
-                (Entries(EntriesKind::InPlace(entries)), layout.dictionary_size(variant))
+                Ok((Entries(EntriesKind::InPlace(entries)), layout.dictionary_size(variant)))
             }
             _ => copied_entries(variant),
         }
@@ -527,12 +531,13 @@ const RUN_TYPES: u64 = {
 };
 
 #[inline(never)]
-fn copied_entries(dictionary: &Variant) -> (Entries<'_>, usize) {
+fn copied_entries(dictionary: &Variant) -> Result<(Entries<'_>, usize)> {
     let dictionary = dictionary.to::<AnyDictionary>();
+    check_memory(dictionary.len().saturating_mul(2 * size_of::<Variant>()))?;
     let (keys, values) = (dictionary.keys_array(), dictionary.values_array());
     let len = keys.len();
     let (keys, values) = (keys.to_variant(), values.to_variant());
-    (Entries(EntriesKind::Copied(Box::new(Copied { keys, values, next: 0 }))), len)
+    Ok((Entries(EntriesKind::Copied(Box::new(Copied { keys, values, next: 0 }))), len))
 }
 
 /// The declared type with this id. Class and script come from the container's own methods.

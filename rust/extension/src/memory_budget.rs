@@ -12,6 +12,8 @@ const AT_ONCE: usize = 4 << 20;
 /// The maximum engine memory that one encoded byte takes, and the overhead of a value, in bytes.
 const MOST_PER_BYTE: usize = 64;
 const PER_VALUE: usize = 64;
+/// The memory that an error takes, with its texts.
+const PER_ERROR: usize = 512;
 
 /// The memory that a call has taken since the last check, on all its threads. Code that builds several values in a call
 /// charges all of them to one budget. A value of more than 256 KiB is also checked by itself, while it is decoded.
@@ -29,6 +31,11 @@ impl MemoryBudget {
     pub fn add(&self, bytes: usize) {
         // Capped to avoid an overflow; more makes no difference.
         self.0.fetch_add(bytes.min(AT_ONCE), Ordering::Relaxed);
+    }
+
+    /// Adds an error that is kept.
+    pub fn add_error(&self) {
+        self.add(PER_ERROR);
     }
 
     /// Checks for free memory, if enough has been taken since the last check.

@@ -416,7 +416,7 @@ fn columns(
 ) -> Result<(VarDictionary, Vec<usize>)> {
     let (reader, types) = (Reader::new(), types.to_variant());
     let (mut keys, mut columns) = (Vec::new(), Vec::new());
-    let (mut entries, _) = reader.entries(&types, true);
+    let (mut entries, _) = reader.entries(&types, true)?;
     while let Some((key, ty)) = reader.next_entry(&mut entries) {
         let ty = type_of(ty.try_to::<i64>().map_err(|_| {
             Error::argument("the types of columns are a Dictionary of key and Variant.Type")

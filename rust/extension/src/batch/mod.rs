@@ -13,6 +13,8 @@ use variant_codec::memory::check_memory;
 use variant_codec::{Error, ErrorKind, Limits, Strictness, VariantType};
 use variant_engine::{OwnedBytes, Reader, Slots};
 
+use crate::growing::make_room;
+use crate::memory_budget::MemoryBudget;
 use crate::thresholds::PART_BYTES;
 use crate::value;
 use crate::variant::built::Built;
@@ -125,8 +127,17 @@ pub fn owned(buffers: &AnyArray) -> Result<Vec<OwnedBuffer>, Error> {
     let buffers = own_if(false, reader, buffers)?;
     let elements = reader.elements(&buffers);
     let own = |buffer: &Variant| OwnedBytes::of(reader, buffer).ok_or_else(|| no_buffer(reader, buffer));
-    check_memory(elements.len().saturating_mul(size_of::<OwnedBuffer>()))?;
-    Ok((0..elements.len()).map(|index| own(element(&elements, index)?)).collect())
+    let (mut owned, memory) = (Vec::new(), MemoryBudget::default());
+    make_room(&mut owned, elements.len())?;
+    for index in 0..elements.len() {
+        let buffer = element(&elements, index).and_then(own);
+        if buffer.is_err() {
+            memory.add_error();
+            memory.check()?;
+        }
+        owned.push(buffer);
+    }
+    Ok(owned)
 }
 
 /// Decodes each owned buffer.

@@ -110,6 +110,7 @@ impl Outcome {
         if self.ends_at_first {
             self.last.fetch_min(index, Ordering::Relaxed);
         }
+        self.memory.add_error();
         lock(&self.failed).add(index, error);
     }
 

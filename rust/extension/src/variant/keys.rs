@@ -285,8 +285,8 @@ impl Row {
         let mut building = Building::new();
         let mut texts = Vec::new();
         building.open_dictionary(&ContainerType::Untyped, &ContainerType::Untyped);
-        let (mut entries, _) = reader.entries(dictionary, false);
-        while let Some((key, _)) = reader.next_entry(&mut entries) {
+        let mut entries = reader.entries(dictionary, false).ok().map(|(entries, _)| entries);
+        while let Some((key, _)) = entries.as_mut().and_then(|entries| reader.next_entry(entries)) {
             debug_assert!(reader.ty(key) == Some(VariantType::String));
             texts.push(key.to::<GString>().to_string().into());
             building.next_key();

@@ -339,7 +339,8 @@ impl<'a, 's> Walker<'a, 's> {
             let elements = self.reader.elements(container);
             return (0..elements.len()).any(|index| elements.get(index).is_none_or(may_hold_objects));
         }
-        let (mut entries, _) = self.reader.entries(container, false);
+        // If there is no memory for the entries, the caller finds none either.
+        let Ok((mut entries, _)) = self.reader.entries(container, false) else { return true };
         while let Some((key, value)) = self.reader.next_entry(&mut entries) {
             if may_hold_objects(key) || may_hold_objects(value) {
                 return true;
@@ -458,7 +459,7 @@ impl<'a, 's> Walker<'a, 's> {
         if self.strict {
             self.check_values(variant)?;
         }
-        let (mut entries, len) = self.reader.entries(variant, self.runs_getters(variant));
+        let (mut entries, len) = self.reader.entries(variant, self.runs_getters(variant))?;
         let mut dictionary = self.begin_dictionary(variant, sink, len)?;
         let mut keys = StrictKeys::default();
         match entries.in_place() {
@@ -481,7 +482,7 @@ impl<'a, 's> Walker<'a, 's> {
     fn check_containers(self, dictionary: &Variant) -> Result<()> {
         let mut building = Building::new();
         building.open_dictionary(&ContainerType::Untyped, &ContainerType::Untyped);
-        let (mut entries, len) = self.reader.entries(dictionary, false);
+        let (mut entries, len) = self.reader.entries(dictionary, false)?;
         let mut containers = 0;
         for index in 0..len {
             let (key, _) = self.reader.next_entry(&mut entries).ok_or_else(dictionary_changed)?;
@@ -515,7 +516,7 @@ impl<'a, 's> Walker<'a, 's> {
         if matches!(declared, ContainerType::Untyped) {
             return Ok(());
         }
-        let (mut entries, len) = self.reader.entries(variant, false);
+        let (mut entries, len) = self.reader.entries(variant, false)?;
         for index in 0..len {
             let (key, value) = self.reader.next_entry(&mut entries).ok_or_else(dictionary_changed)?;
             if !self.fits(&declared, value) {

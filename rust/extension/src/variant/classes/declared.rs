@@ -317,7 +317,7 @@ pub fn typed(container: &Variant, types: &[ContainerType; 2], checks: &Checks) -
         }
         building.close_array();
     } else {
-        let (mut entries, len) = reader.entries(container, false);
+        let (mut entries, len) = reader.entries(container, false)?;
         check_memory(len.saturating_mul(ENTRY_BYTES))?;
         building.open_dictionary(&types[0], &types[1]);
         for index in 0..len {

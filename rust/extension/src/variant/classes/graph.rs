@@ -27,6 +27,8 @@ const MOST_CONTAINERS: usize = 1 << 28;
 const MOST_PER_ID: usize = 32;
 /// The number of values that most objects do not exceed.
 const FEW_VALUES: usize = 64;
+/// The memory for the name of an unknown property, beside its text.
+const PER_NAME: usize = 64;
 
 #[derive(Default)]
 pub struct Graph {
@@ -105,7 +107,8 @@ impl Graph {
                 Some(VariantType::Dictionary) => {
                     let (key, held) = reader.dictionary_types(&value);
                     if !(is_plain(&key) && is_plain(&held)) {
-                        let (mut entries, _) = reader.entries(&value, false);
+                        let (mut entries, len) = reader.entries(&value, false)?;
+                        check_memory((added + 2 * len).saturating_mul(2 * size_of::<Visit>()))?;
                         while let Some((key, held)) = reader.next_entry(&mut entries) {
                             visit(key, true);
                             visit(held, in_key);
@@ -125,7 +128,7 @@ impl Graph {
                     }
                     graph.by_id.insert(object.id(), graph.objects.len());
                     make_room(&mut graph.values, FEW_VALUES)?;
-                    let found = graph.add(&object, registry, in_table);
+                    let found = graph.add(&object, registry, in_table, &memory);
                     let first = found.first;
                     add(&mut graph.objects, found)?;
                     graph.check_key(graph.objects.len() - 1, in_key);
@@ -134,7 +137,7 @@ impl Graph {
                     let depth = if in_table { 2 } else { depth };
                     for value in &graph.values[first..] {
                         if may_hold_objects(reader, value) {
-                            visits.push(Visit(value.clone(), depth + 1, false));
+                            add(&mut visits, Visit(value.clone(), depth + 1, false))?;
                         }
                     }
                 }
@@ -151,7 +154,7 @@ impl Graph {
         for (index, found) in graph.objects.iter_mut().enumerate() {
             if found.is_in_table && matches!(found.what, What::Object(_)) {
                 found.slot = Some(graph.table.len());
-                graph.table.push(index);
+                add(&mut graph.table, index)?;
             }
         }
         Ok(graph)
@@ -168,14 +171,20 @@ impl Graph {
     }
 
     /// Collects an object, and adds the values of its properties.
-    fn add(&mut self, object: &HeldObject, registry: &Registry, is_in_table: bool) -> Found {
+    fn add(
+        &mut self,
+        object: &HeldObject,
+        registry: &Registry,
+        is_in_table: bool,
+        memory: &MemoryBudget,
+    ) -> Found {
         let first = self.values.len();
         let mut unknown = None;
         let what = self.what(object, registry).and_then(|what| {
             if let What::Object(class) = &what
                 && class.keeps_unknown
             {
-                unknown = self.add_unknown(object, class)?;
+                unknown = self.add_unknown(object, class, memory)?;
             }
             Ok(what)
         });
@@ -187,7 +196,12 @@ impl Graph {
     ///
     /// # Errors
     /// Fails if they were changed to something that a reader would not accept as properties.
-    fn add_unknown(&mut self, object: &HeldObject, class: &Class) -> Result<Option<Box<[String]>>> {
+    fn add_unknown(
+        &mut self,
+        object: &HeldObject,
+        class: &Class,
+        memory: &MemoryBudget,
+    ) -> Result<Option<Box<[String]>>> {
         let kept = object.get(&StringName::from(UNKNOWN)).unwrap_or_default();
         let Ok(kept) = kept.try_to::<VarDictionary>() else { return Ok(None) };
         let mut names = Vec::new();
@@ -200,8 +214,9 @@ impl Graph {
                 return Err(Error::object(reason));
             }
             if class.position(&name).is_none() {
-                names.push(name);
-                self.values.push(value);
+                memory.charge(2 * name.len() + PER_NAME)?;
+                add(&mut names, name)?;
+                add(&mut self.values, value)?;
             }
         }
         Ok((!names.is_empty()).then(|| names.into()))

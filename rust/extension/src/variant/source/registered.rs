@@ -252,7 +252,7 @@ impl<'s> Walker<'_, 's> {
         if self.reader.declared_types(variant).iter().any(has_type) {
             return false;
         }
-        let (mut entries, _) = self.reader.entries(variant, false);
+        let Ok((mut entries, _)) = self.reader.entries(variant, false) else { return false };
         let Some((key, _)) = self.reader.next_entry(&mut entries) else { return false };
         let start = Some(&u32::from(tag::START));
         match self.reader.ty(key) {

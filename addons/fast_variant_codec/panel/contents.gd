@@ -279,7 +279,7 @@ func _key_of(value: int) -> int:
 
 
 ## Whether the bytes are records. The codec decides, as for load_batch. After an error such as a torn record,
-## the bytes count as records if they are not one value and the first record is a complete value.
+## the bytes still count as records if the first record is complete and they are not one value as a whole.
 func _are_records() -> bool:
 	if bytes.size() < 2 * FRAME:
 		return false

@@ -83,11 +83,15 @@ func _check(value_name: String, value: Variant) -> void:
 	FastVariantCodec.save_batch(FILE, items)
 	var with_objects := FastVariantLimits.for_save_files()
 	with_objects.allow_objects = true
+	var invalid: Array = []
+	invalid.resize(MANY)
+	invalid.fill(PackedByteArray([99, 0, 0, 0]))
 	# Each call returns its error code and its result.
 	var calls: Dictionary[String, Callable] = {
 		"try_encode": func() -> Array: return _of(FastVariantCodec.try_encode(value)),
 		"try_decode": func() -> Array: return _of(FastVariantCodec.try_decode(bytes)),
 		"validate": func() -> Array: return _of(FastVariantCodec.validate(bytes)),
+		"try_encode, full objects": func() -> Array: return _of(FastVariantCodec.try_encode(value, true)),
 		"decode": func() -> Array: return _of_value(FastVariantCodec.decode(bytes)),
 		"encode": func() -> Array: return _of_value(FastVariantCodec.encode(value)),
 		"encode_batch": func() -> Array: return _of_batch(FastVariantCodec.encode_batch(items), items.size()),
@@ -101,6 +105,7 @@ func _check(value_name: String, value: Variant) -> void:
 		"load_batch_async, in slices": func() -> Array: return _of(FastVariantCodec.load_batch_async(FILE, with_objects).wait()),
 		"decode_batch_async": func() -> Array: return _of(FastVariantCodec.decode_batch_async(many).wait()),
 		"encode_batch_async": func() -> Array: return _of(FastVariantCodec.encode_batch_async(items).wait()),
+		"decode_batch_async, invalid": func() -> Array: return _of_invalid(FastVariantCodec.decode_batch_async(invalid).wait()),
 		"try_encode_godot3": func() -> Array: return _of(FastVariantCodec.try_encode_godot3(value)),
 		"try_decode_godot3": func() -> Array: return _of(FastVariantCodec.try_decode_godot3(old)),
 		"describe": func() -> Array: return _of_value(FastVariantCodec.describe(bytes)),
@@ -139,7 +144,14 @@ func _check(value_name: String, value: Variant) -> void:
 
 func _add_calls_of_objects(calls: Dictionary[String, Callable]) -> void:
 	var classes := FastVariantClasses.new()
-	classes.register(Bag, {"name": "Bag"})
+	classes.register(Bag, {"name": "Bag", "keep_unknown": true})
+	var with_unknown := Bag.new()
+	var unknown := {}
+	var containers := {}
+	for index in MANY:
+		unknown["unknown %d" % index] = index
+		containers[index] = []
+	with_unknown.set_meta("_fast_variant_unknown", unknown)
 	var objects: Array = []
 	for index in MANY / 2:
 		objects.append(Bag.new())
@@ -147,6 +159,8 @@ func _add_calls_of_objects(calls: Dictionary[String, Callable]) -> void:
 	var bytes := classes.encode(objects)
 	var packed := classes.pack_batch(objects.slice(0, MANY / 2))
 	calls.merge({
+		"objects, unknown properties": func() -> Array: return _of(classes.try_encode(with_unknown)),
+		"objects, Dictionary": func() -> Array: return _of(classes.try_encode(containers)),
 		"objects, encode": func() -> Array: return _of(classes.try_encode(objects)),
 		"objects, decode": func() -> Array: return _of(classes.decode(bytes)),
 		"objects, pack_batch": func() -> Array: return _of_value(classes.pack_batch(objects.slice(0, MANY / 2))),
@@ -181,6 +195,11 @@ func _add_calls_of_rows(calls: Dictionary[String, Callable], rows: Array, bytes:
 
 func _of(result: FastVariantResult) -> Array:
 	return [result.error, result]
+
+
+## The error code and the result of a batch of invalid items.
+func _of_invalid(result: FastVariantResult) -> Array:
+	return [result.error if result.error == FastVariantCodec.OUT_OF_MEMORY else FastVariantCodec.OK, result]
 
 
 ## The error code and the value of a method that returns no code: an empty value means OUT_OF_MEMORY.

@@ -163,7 +163,8 @@ struct Damage {
     start: usize,
     /// The last part before the damage.
     before: usize,
-    /// The end of a whole record that starts with the damage. A record in the damage must reach past it.
+    /// The end of the whole record at which the damage starts, or 0. A number or short value in the damage counts as a
+    /// record only if it ends after this offset.
     within: usize,
 }
 

@@ -179,8 +179,7 @@ pub fn read_records(
 fn contents(file: &mut File, limits: &Limits) -> Option<ReadFile> {
     let stamp = Stamp::of_file(file).ok()?;
     let wanted = wanted(stamp.length(), limits);
-    // Without enough memory, the engine would print an error, which can run scripts while this file is in
-    // use.
+    // If memory is short, the engine prints an error, and printing can run scripts while this file is in use.
     check_memory(wanted).ok()?;
     let mut bytes = PackedByteArray::new();
     bytes.resize(wanted);

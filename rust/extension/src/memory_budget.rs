@@ -12,8 +12,9 @@ const AT_ONCE: usize = 4 << 20;
 /// The maximum engine memory that one encoded byte takes, and the overhead of a value, in bytes.
 const MOST_PER_BYTE: usize = 64;
 const PER_VALUE: usize = 64;
-/// The memory that an error takes, with its texts.
-const PER_ERROR: usize = 512;
+/// The memory that an error takes, with its texts. When little is left, glibc maps a whole page for each allocation of a
+/// thread.
+const PER_ERROR: usize = 16 << 10;
 
 /// The memory that a call has taken since the last check, on all its threads. Code that builds several values in a call
 /// charges all of them to one budget. A value of more than 256 KiB is also checked by itself, while it is decoded.

@@ -24,7 +24,8 @@ use crate::tokens::{Tokens, error_at, is_word};
 const MAX_BYTES: usize = 1 << 20;
 /// The maximum number of statements, because the compiler compares all invalid statements with each other.
 const MAX_STATEMENTS: usize = 10_000;
-/// The maximum number of parts of names and lists, because the compiler needs hundreds of bytes for each.
+/// The maximum number of dots and commas in a file, because the compiler needs hundreds of bytes for each part of a name
+/// or list.
 const MAX_PARTS: usize = 20_000;
 /// The maximum number of characters of a compiler error. Longer errors are truncated.
 const MAX_REASON: usize = 300;

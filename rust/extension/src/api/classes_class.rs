@@ -106,6 +106,9 @@ impl FastVariantClasses {
     /// and to write them back, instead of failing. The Dictionary [code]_fast_variant_unknown[/code] in the
     /// object's metadata holds them.
     ///
+    /// The variables are those at the time of this call. If a script is reloaded while the game runs, register it
+    /// with a new [FastVariantClasses].
+    ///
     /// If the class cannot be registered, prints one error and returns an error code.
     // `this` keeps the object alive, here and in all methods: scripts run and may drop the last other
     // reference.

@@ -405,7 +405,7 @@ impl FastVariantCodec {
         })
     }
 
-    /// Encodes each of the [param values], an Array, as [method encode_godot3] does with the same [param lossy], in
+    /// Encodes each element of the Array [param values] as [method encode_godot3] does with the same [param lossy], in
     /// parallel. Returns one buffer per value, in the same order.
     ///
     /// If a value cannot be encoded, its buffer is empty; one error names the indexes of the first ten
@@ -421,7 +421,7 @@ impl FastVariantCodec {
         })
     }
 
-    /// Decodes each of the [param buffers], an Array, as [method decode_godot3] does with the same [param lossy], in
+    /// Decodes each element of the Array [param buffers] as [method decode_godot3] does with the same [param lossy], in
     /// parallel. Returns one value per buffer, in the same order.
     ///
     /// If a buffer cannot be decoded, its value is [code]null[/code]; one error names the indexes of the

@@ -109,8 +109,8 @@ impl FastVariantView {
     ///
     /// The file may be larger than memory: the view reads on demand, and holds at most 1 MiB or one longer record at
     /// a time. If the first record is damaged, the view reads up to 64 MiB to identify another format. The call waits
-    /// for saves started earlier by [method FastVariantCodec.save_batch_async]. Files in [code]res://[/code] are read
-    /// as a whole, because they may be packed, and later appends are not shown. The file stays open as long as the
+    /// for saves started earlier by [method FastVariantCodec.save_batch_async]. Files in [code]res://[/code] may
+    /// be packed, so they are read as a whole, and later appends are not shown. The file stays open as long as the
     /// view lives: the view shows appended records, but not a file that replaces it. If records are overwritten in
     /// place, the view may mix old and new ones.
     ///

@@ -65,6 +65,10 @@ impl Failed {
 
     /// Adds the failed items of a batch that starts at item `start`.
     pub fn extend(&mut self, start: usize, others: Self) {
+        let (indexes, reasons) = (others.indexes.len(), others.reasons.len());
+        if self.indexes.try_reserve(indexes).is_err() || self.reasons.try_reserve(reasons).is_err() {
+            return;
+        }
         self.indexes.extend(others.indexes.into_iter().map(|index| start + index));
         self.reasons.extend(others.reasons.into_iter().map(|(index, error)| (start + index, error)));
     }

@@ -175,7 +175,7 @@ impl Pool {
     }
 }
 
-/// Allows the next call that needs threads to start them. Called each time the library is loaded.
+/// Lets the next call that needs threads start them. Called each time the library is loaded.
 pub fn open() {
     *lock(&POOL) = None;
     *lock(&BACKGROUND) = None;

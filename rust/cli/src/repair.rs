@@ -139,6 +139,13 @@ struct Search<'b> {
     damage: Option<Damage>,
     /// The best explanations that end in a damaged record, by the offset to which its length leads.
     links: BTreeMap<usize, Damage>,
+    /// The end of a whole or damaged record that a whole record follows. What looks like a record inside it is part
+    /// of it.
+    certain: usize,
+    /// The last record that was checked, by the offset of its length.
+    checked: Option<(usize, Option<Range<usize>>)>,
+    /// The offset at which a record is read even if the search may read no more, because it follows a whole one.
+    expected: usize,
 }
 
 #[derive(Clone)]
@@ -188,13 +195,20 @@ impl<'b> Search<'b> {
             ends: BTreeMap::from([(0, Explanation { evidence: 0, part: 0 })]),
             damage: None,
             links: BTreeMap::new(),
+            certain: 0,
+            checked: None,
+            expected: 0,
         }
     }
 
     fn run(mut self) -> Found {
         for at in 0..self.bytes.len() {
             let (here, link) = (self.ends.remove(&at), self.links.remove(&at));
-            let may_start = here.is_some() || link.is_some() || self.is_likely(at);
+            if here.is_some() && self.work == 0 {
+                (self.expected, self.checked) = (at, None);
+            }
+            let is_expected = here.is_some() || link.is_some();
+            let may_start = is_expected || self.next(at) > Some(self.certain) && self.is_likely(at);
             let record = may_start.then(|| self.record_at(at)).flatten();
             let leads =
                 record.as_ref().is_some_and(|record| self.fit(record) >= FITS && !self.is_doubtful(record));
@@ -202,11 +216,13 @@ impl<'b> Search<'b> {
             if let Some(record) = &record {
                 self.take_record(here, record);
             }
-            if let Some(here) = here {
-                if record.is_none() {
-                    self.take_values(here, at);
-                }
-                self.take_damage(here, at, record);
+            let is_certain = record.as_ref().is_some_and(|record| self.is_followed(record.end));
+            if let Some(record) = record.as_ref().filter(|_| is_certain) {
+                self.certain = self.certain.max(record.end);
+            }
+            if let Some(here) = here.filter(|_| !is_certain) {
+                let has_value = record.is_none() && self.take_values(here, at);
+                self.take_damage(here, at, record, has_value);
             }
         }
         let end = self.bytes.len();
@@ -232,7 +248,8 @@ impl<'b> Search<'b> {
     /// Adds a whole record to the explanation that ends before it, or to damage.
     fn take_record(&mut self, here: Option<Explanation>, record: &Range<usize>) {
         let (at, fit) = (record.start - FRAME, self.fit(record));
-        let damage = self.damage.filter(|damage| fit == FITS + COUNTS || record.end > damage.within);
+        let is_possible = |damage: &Damage| fit == FITS + COUNTS || fit >= FITS && record.end > damage.within;
+        let damage = self.damage.filter(is_possible);
         // A damaged record may be torn behind its header.
         let is_torn = damage.is_some_and(|damage| at == damage.start + FRAME + HEADER);
         let doubt = if self.is_doubtful(record) && !is_torn { PART } else { 0 };
@@ -242,7 +259,7 @@ impl<'b> Search<'b> {
     }
 
     /// Adds the start of damage.
-    fn take_damage(&mut self, here: Explanation, at: usize, record: Option<Range<usize>>) {
+    fn take_damage(&mut self, here: Explanation, at: usize, record: Option<Range<usize>>, has_value: bool) {
         let end = self.bytes.len();
         let next = self.next(at).filter(|next| (*next - at).is_multiple_of(4) && !self.is_part(at));
         let next = next.filter(|next| *next <= end || self.is_cut_off(at)).map(|next| next.min(end));
@@ -259,6 +276,10 @@ impl<'b> Search<'b> {
             self.damage = Some(damage);
         }
         let Some(next) = next.filter(|next| record.is_none() && *next > at + FRAME) else { return };
+        if !has_value && next < end && self.is_followed(next) {
+            // A torn record and a whole one may have the same size together.
+            self.certain = self.certain.max(next - 1);
+        }
         let link = damage.with(if starts < 2 { -START } else { 0 });
         if self.links.get(&next).is_none_or(|other| other.evidence < link.evidence) {
             self.links.insert(next, link);
@@ -274,14 +295,21 @@ impl<'b> Search<'b> {
         }
     }
 
-    /// Adds values whose length is damaged, or lacks bytes. A record or the end must follow.
-    fn take_values(&mut self, from: Explanation, at: usize) {
+    /// Adds values whose length is damaged, or lacks bytes. A record or the end must follow. Returns whether there is one
+    /// with a damaged length.
+    fn take_values(&mut self, from: Explanation, at: usize) -> bool {
+        let mut has_value = false;
         for missing in 0..=FRAME {
             let start = at + FRAME - missing;
             let Some(value) = self.value_at(start) else { continue };
-            let next = self.record_at(value.end);
-            if value.end < self.bytes.len() && next.is_none_or(|next| self.fit(&next) < FITS) {
+            if !self.is_followed(value.end) {
                 continue;
+            }
+            has_value |= missing == 0;
+            // One bit of the length has changed.
+            let is_flipped = |length: u32| (length ^ value.len() as u32).is_power_of_two();
+            if missing == 0 && self.word(at).is_some_and(is_flipped) {
+                self.certain = self.certain.max(value.end);
             }
             let evidence = match (missing, self.fit(&value) > FITS) {
                 (_, true) => LEADS,
@@ -291,6 +319,14 @@ impl<'b> Search<'b> {
             };
             self.take(from, value, evidence - DAMAGE);
         }
+        has_value
+    }
+
+    /// Whether a whole record or the end follows. Four zeros after a 4 are no evidence.
+    fn is_followed(&mut self, end: usize) -> bool {
+        let record = self.record_at(end);
+        let leads = |record: Range<usize>| self.fit(&record) >= FITS && !self.is_doubtful(&record);
+        end == self.bytes.len() || record.is_some_and(leads)
     }
 
     /// The evidence that the length fits the value. Zeros often follow a 4.
@@ -359,10 +395,19 @@ impl<'b> Search<'b> {
 
     /// The record whose length prefix is at `at`, if it is whole and fills its length.
     fn record_at(&mut self, at: usize) -> Option<Range<usize>> {
+        if let Some((_, record)) = self.checked.as_ref().filter(|(checked, _)| *checked == at) {
+            return record.clone();
+        }
+        let record = self.check_record(at);
+        self.checked = Some((at, record.clone()));
+        record
+    }
+
+    fn check_record(&mut self, at: usize) -> Option<Range<usize>> {
         let length = self.word(at)? as usize;
         let start = at + FRAME;
         let record = self.bytes.get(start..)?.get(..length).filter(|record| !record.is_empty())?;
-        if self.work == 0 || self.is_filled(start..start + length) {
+        if self.work == 0 && at != self.expected || self.is_filled(start..start + length) {
             return None;
         }
         if quick_check(record, &self.limits).is_some() {

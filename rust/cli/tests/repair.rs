@@ -364,6 +364,43 @@ fn a_torn_packed_array_does_not_swallow_the_next_header() {
     }
 }
 
+/// Each of the values contains bytes that look like records.
+#[test]
+fn a_whole_record_is_not_split() {
+    let hero = |name: &str, hp: i64| Value::from_iter([("name", Value::from(name)), ("hp", hp.into())]);
+    let inner = batch(&[encoded(hero("Ada", 777)), encoded(hero("Mia", 888))]);
+    let packets = (0..4).map(|hp| Value::PackedByteArray(encoded(hero("Bob", hp))));
+    // The last word of the key "child" is 100, the size of the Dictionary.
+    let child = Value::from_iter([("text", Value::from("x".repeat(72)))]);
+    let children = (0..3).map(|_| Value::from_iter([("child", child.clone())]));
+    let values = [
+        Value::PackedByteArray(inner),
+        Value::from_iter([("packets", packets.collect::<Value>())]),
+        children.collect(),
+    ];
+    for value in values {
+        let records = [hero("Eva", 1), value.clone(), value, hero("Tom", 2)].map(encoded);
+        let mut bytes = batch(&records);
+        assert_eq!(repaired(&bytes).0, records);
+        // In the name of the first record.
+        bytes[32] ^= 0x80;
+        assert_eq!(repaired(&bytes).0, records[1..]);
+    }
+}
+
+/// The end of the record looks like a record of Nil.
+#[test]
+fn a_value_is_kept_whatever_bit_of_its_length_has_changed() {
+    let note = |name: &str| encoded(Value::from_iter([("name", name), ("note", "")]));
+    let records = ["Ada", "Mia", "Bob"].map(note);
+    let start = records[0].len() + 4;
+    for bit in 0..32 {
+        let mut bytes = batch(&records);
+        bytes[start + bit / 8] ^= 1 << (bit % 8);
+        assert_eq!(repaired(&bytes).0, records, "bit {bit}");
+    }
+}
+
 /// The elements look like a record that continues with the next record.
 #[test]
 fn a_changed_length_hides_no_packed_array() {

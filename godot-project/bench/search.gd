@@ -113,8 +113,8 @@ func _search(entry: String, seconds: float, most_bytes: int, unit: String, measu
 		print("%-18s %6d tried, at most %.2f %s: %s" % [entry, tried, worst[0], unit, JSON.stringify(worst[1])])
 
 
-## Spends `seconds` seconds on finding slow comparisons. A pair is two lists. A list stands for one Array: the
-## elements of all Arrays that its trees produce.
+## Spends `seconds` seconds on finding slow comparisons. A pair is two lists. Each list of trees becomes one Array,
+## which joins the elements of all Arrays that the trees produce.
 func _search_pairs(entry: String, seconds: float) -> void:
 	var until := Time.get_ticks_msec() + seconds * 1000.0
 	_generators = Generators.new(_random.randi(), _entries.limits.max_bytes / 2)

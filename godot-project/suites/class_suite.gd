@@ -288,9 +288,16 @@ func test_faults_are_named() -> bool:
 		read = classes.decode(bytes, with_objects())
 		checks.truth("refused", not read.is_ok() and read.value == null)
 	checks.subject(TYPE_OBJECT, "a property twice")
-	var twice := var_to_bytes({&"@class": "Bag", "owner": null, "ownes": null})
-	twice[twice.size() - 8] = "r".unicode_at(0)
-	checks.truth("refused", "duplicate property \"owner\"" in classes.decode(twice).message, classes.decode(twice).message)
+	for first: Dictionary in [{}, {"items": []}]:
+		for between: Dictionary in [{}, {"items": []}]:
+			var data := {&"@class": "Bag"}
+			data.merge(first)
+			data["owner"] = null
+			data.merge(between)
+			data["ownes"] = null
+			var twice := var_to_bytes(data)
+			twice[twice.size() - 8] = "r".unicode_at(0)
+			checks.truth("refused", "duplicate property \"owner\"" in classes.decode(twice).message, classes.decode(twice).message)
 	return true
 
 

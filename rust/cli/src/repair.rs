@@ -277,7 +277,7 @@ impl<'b> Search<'b> {
         }
         let Some(next) = next.filter(|next| record.is_none() && *next > at + FRAME) else { return };
         if !has_value && next < end && self.is_followed(next) {
-            // A torn record and a whole one may have the same size together.
+            // A torn record and the whole one after it may together be as long as the length says.
             self.certain = self.certain.max(next - 1);
         }
         let link = damage.with(if starts < 2 { -START } else { 0 });

@@ -1,8 +1,8 @@
 //! The conversions that the engine applies when a value of another type is put into a typed container.
 //!
-//! The engine's typed append converts a value of another type, or prints an error if it cannot. To print one
-//! error for many values, this module predicts the result from a table measured on the running engine, and
-//! passes only valid values to the engine.
+//! The engine's typed append converts a value of another type, or prints an error if it cannot. So that many invalid
+//! values print only one error, this module predicts the result from a table measured on the running engine, and passes
+//! only valid values to the engine.
 
 use std::cell::Cell;
 use std::sync::OnceLock;

@@ -54,7 +54,7 @@ impl Foreign {
 }
 
 /// Whether the ZIP signature is the length prefix of a record of 67,324,752 bytes. In a record, a type id
-/// and an element count follow, and the type (of Godot 4 or 3) can be this long. In a ZIP file, small
+/// and an element count follow, and values of the type (of Godot 4 or 3) can have that many bytes. In a ZIP file, small
 /// numbers follow: the version that readers need, the flags and the compression method.
 fn is_record_of_zip(bytes: &[u8]) -> bool {
     const MOST_METHODS: u8 = 99;

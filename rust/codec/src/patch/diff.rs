@@ -142,7 +142,7 @@ fn dictionary(old: &View<'_>, new: &View<'_>, level: u32) -> Result<Change> {
     writer.text(DICTIONARY)?;
     let change_count = writer.container(VariantType::Dictionary)?;
     let (mut changes, mut shared) = (0, 0);
-    // Replaced values are written last, so that none is written if no entry is shared.
+    // Replaced values are written after the loop: if no entry is shared, the whole value is replaced instead.
     let mut replaced = Vec::new();
     let mut added = Vec::new();
     let mut added_keys = HashSet::new();

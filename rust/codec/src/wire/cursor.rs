@@ -6,8 +6,8 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// A position in a byte buffer, or past its end.
 ///
-/// A method returns `None` if the bytes end too early or cannot hold as many items as a count says. For the
-/// error with its offset, call the `…_fault` method on a copy of the cursor from before the call.
+/// A method returns `None` if the bytes end too early or cannot hold as many items as a count says. To get the error
+/// with its offset, call the `…_fault` method on a copy of the cursor made before the failed call.
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor<'a> {
     bytes: &'a [u8],

@@ -29,7 +29,7 @@ pub(super) struct TypedDictionary {
     pub keeps_entry: bool,
     /// The number of objects created before the entry.
     pub created_before: usize,
-    /// Objects of keys that do not fit and of dropped entries.
+    /// Objects in keys that do not fit, and objects in dropped entries.
     pub unused: CreatedObjects,
 }
 

@@ -84,10 +84,9 @@ impl Graph {
         let mut containers = 0;
         while let Some(Visit(value, depth, in_key)) = visits.pop() {
             let added = visits.len();
-            let mut visit = |value: &Variant, in_key: bool| {
-                if may_hold_objects(reader, value) {
-                    visits.push(Visit(value.clone(), depth + 1, in_key));
-                }
+            let mut visit = |value: &Variant, in_key: bool| match may_hold_objects(reader, value) {
+                true => add(&mut visits, Visit(value.clone(), depth + 1, in_key)),
+                false => Ok(()),
             };
             match reader.ty(&value) {
                 // The writer reports this error with its path, and never writes the values that follow.
@@ -98,20 +97,18 @@ impl Graph {
                 Some(VariantType::Array) => {
                     let elements = reader.elements(&value);
                     if !is_plain(&reader.array_type(&value)) {
-                        check_memory((added + elements.len()).saturating_mul(2 * size_of::<Visit>()))?;
                         (0..elements.len())
                             .filter_map(|index| elements.get(index))
-                            .for_each(|element| visit(element, in_key));
+                            .try_for_each(|element| visit(element, in_key))?;
                     }
                 }
                 Some(VariantType::Dictionary) => {
                     let (key, held) = reader.dictionary_types(&value);
                     if !(is_plain(&key) && is_plain(&held)) {
-                        let (mut entries, len) = reader.entries(&value, false)?;
-                        check_memory((added + 2 * len).saturating_mul(2 * size_of::<Visit>()))?;
+                        let (mut entries, _) = reader.entries(&value, false)?;
                         while let Some((key, held)) = reader.next_entry(&mut entries) {
-                            visit(key, true);
-                            visit(held, in_key);
+                            visit(key, true)?;
+                            visit(held, in_key)?;
                         }
                     }
                 }

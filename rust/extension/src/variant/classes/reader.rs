@@ -66,6 +66,8 @@ struct NewObject {
     version: i64,
     /// Property positions and values, in the order of the data.
     values: Vec<(u32, Variant)>,
+    /// The position after the last one in `values`.
+    next: usize,
     /// Positions of properties that were set to objects.
     set_objects: Vec<u32>,
     /// The data of an earlier version.
@@ -476,6 +478,7 @@ impl ObjectReader {
             at,
             version,
             values,
+            next: 0,
             set_objects: Vec::new(),
             data,
             unknown,
@@ -627,12 +630,13 @@ impl NewObject {
     /// Checks the value of a property, and keeps it until all data is valid.
     fn keep(&mut self, position: usize, value: Variant, checks: &Checks) -> Result<()> {
         let property = &self.class.properties[position];
-        let is_repeated = || self.values.iter().any(|(known, _)| *known as usize == position);
-        if self.values.last().is_some_and(|(last, _)| *last as usize >= position) && is_repeated() {
+        let mut known = self.values.iter().map(|(known, _)| *known as usize);
+        if position < self.next && known.any(|known| known == position) {
             return Err(Error::object(format!("duplicate property {}", quoted(&property.text))));
         }
         let value = property.declared.check(value, &self.object, &property.name, checks)?;
         self.values.push((position as u32, value));
+        self.next = self.next.max(position + 1);
         Ok(())
     }
 

@@ -288,7 +288,7 @@ cases! {
         Reader::new().elements(&1.to_variant());
     }
     Refused "entries of an Array" {
-        Reader::new().entries(&array().to_variant(), false);
+        _ = Reader::new().entries(&array().to_variant(), false);
     }
     Refused "the type of an int's elements" {
         Reader::new().array_type(&1.to_variant());

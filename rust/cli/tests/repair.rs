@@ -228,8 +228,6 @@ fn no_record_reaches_past_the_one_to_which_a_length_leads() {
     bytes[4] = 0x63;
     assert!(repaired(&bytes).0.ends_with(&[next, last]));
 
-    // By chance, some parts of this noise look like several records in a row.
-    let (mut count, mut lost) = (0, 0);
     for seed in 0..20 {
         let mut random = Rng::with_seed(seed);
         let values: Vec<Vec<u8>> = (0..100).map(|_| noise(&mut random, 30)).collect();
@@ -240,12 +238,11 @@ fn no_record_reaches_past_the_one_to_which_a_length_leads() {
             value[at] ^= 0xFF;
         }
         let (found, _) = repaired(&batch(&damaged));
-        for (value, _) in values.iter().zip(is_damaged).filter(|(_, is_damaged)| !is_damaged) {
-            count += 1;
-            lost += usize::from(!found.contains(value));
+        let mut found = found.iter();
+        for (index, (value, is_damaged)) in values.iter().zip(is_damaged).enumerate() {
+            assert!(is_damaged || found.any(|record| record == value), "{seed}: record {index} is lost");
         }
     }
-    assert!(lost * 200 < count, "{lost} of {count} records are lost");
 }
 
 /// The length of each damaged record leads past the next record to another damaged one.
@@ -379,7 +376,7 @@ fn a_whole_record_is_not_split() {
         children.collect(),
     ];
     for value in values {
-        let records = [hero("Eva", 1), value.clone(), value, hero("Tom", 2)].map(encoded);
+        let records = [hero("Eva", 1), value.clone(), Value::Nil, value, hero("Tom", 2)].map(encoded);
         let mut bytes = batch(&records);
         assert_eq!(repaired(&bytes).0, records);
         // In the name of the first record.

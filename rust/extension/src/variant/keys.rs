@@ -271,9 +271,11 @@ impl KeyCache {
         let candidate = &mut self.candidates[usize::from(cursor.candidate)];
         if candidate.track != cursor.track {
             candidate.track = cursor.track;
-        } else if self.rows.len() < Self::ROWS {
+        } else if self.rows.len() < Self::ROWS
+            && let Ok(row) = Row::of(reader, dictionary, effort)
+        {
             candidate.row = Some(self.rows.len() as u8);
-            self.rows.push(Row::of(reader, dictionary, effort));
+            self.rows.push(row);
         }
     }
 }
@@ -281,12 +283,12 @@ impl KeyCache {
 impl Row {
     #[cold]
     #[inline(never)]
-    fn of(reader: Reader, dictionary: &Variant, effort: Effort) -> Self {
+    fn of(reader: Reader, dictionary: &Variant, effort: Effort) -> Result<Self> {
         let mut building = Building::new();
         let mut texts = Vec::new();
         building.open_dictionary(&ContainerType::Untyped, &ContainerType::Untyped);
-        let mut entries = reader.entries(dictionary, false).ok().map(|(entries, _)| entries);
-        while let Some((key, _)) = entries.as_mut().and_then(|entries| reader.next_entry(entries)) {
+        let (mut entries, _) = reader.entries(dictionary, false)?;
+        while let Some((key, _)) = reader.next_entry(&mut entries) {
             debug_assert!(reader.ty(key) == Some(VariantType::String));
             texts.push(key.to::<GString>().to_string().into());
             building.next_key();
@@ -294,7 +296,7 @@ impl Row {
             building.next_value(true);
         }
         building.close_dictionary();
-        Self { texts, template: building.finish(), effort, credit: KeyCache::COST }
+        Ok(Self { texts, template: building.finish(), effort, credit: KeyCache::COST })
     }
 
     /// Whether a Dictionary with this number of keys and this first key is expected to follow the row.

@@ -252,6 +252,7 @@ impl<'s> Walker<'_, 's> {
         if self.reader.declared_types(variant).iter().any(has_type) {
             return false;
         }
+        // Without memory for the entries, writing them fails anyway.
         let Ok((mut entries, _)) = self.reader.entries(variant, false) else { return false };
         let Some((key, _)) = self.reader.next_entry(&mut entries) else { return false };
         let start = Some(&u32::from(tag::START));

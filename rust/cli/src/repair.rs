@@ -273,7 +273,7 @@ impl<'b> Search<'b> {
         let next = next.filter(|next| *next <= end || self.is_cut_off(at)).map(|next| next.min(end));
         let starts = match &record {
             _ if self.is_part(at) => 0,
-            // A whole record may have swallowed bytes of the next one.
+            // A valid record may be a torn one that takes in bytes of the next.
             Some(record) => i64::from(self.fit(record) <= FITS),
             None => i64::from(next.is_some()) + i64::from(self.is_likely(at)),
         };

@@ -20,7 +20,7 @@ use crate::format::{ContainerKind, Lane, Shape, VariantType};
 use crate::limits::Limits;
 use crate::wire::Header;
 
-/// The preview of a Dictionary's first key that marks an object of a registered class: see docs/classes.md.
+/// A Dictionary is an object of a registered class if the preview of its first key is this text: see docs/classes.md.
 const CLASS_KEY: &str = "\"@class\"";
 /// Maximum length of a preview, in characters.
 const PREVIEW: usize = 120;

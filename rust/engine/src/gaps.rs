@@ -11,7 +11,7 @@ use crate::slots::{StagedValues, Tie};
 #[derive(Clone, Copy)]
 pub struct Scope<'s>(Tie<'s>);
 
-/// A value whose gaps may still be unfilled, so nothing can read it.
+/// A value whose gaps may still be unfilled. It has no method that reads the value.
 pub struct Unfinished<'s> {
     value: Variant,
     staged: Vec<StagedValues<'s>>,

@@ -116,6 +116,8 @@ func _notification(what: int) -> void:
 			_layout()
 		NOTIFICATION_RESIZED:
 			_layout()
+			if caret >= 0:
+				reveal(caret)
 		NOTIFICATION_FOCUS_ENTER, NOTIFICATION_FOCUS_EXIT:
 			queue_redraw()
 		NOTIFICATION_DRAW:

@@ -136,7 +136,7 @@ struct Search<'b> {
     ends: BTreeMap<usize, Explanation>,
     /// The best explanation that ends in damage.
     damage: Option<Damage>,
-    /// The best explanations that end in a damaged record, by the offset to which its length leads.
+    /// For each offset: the best explanation that ends in a damaged record whose length leads there.
     links: BTreeMap<usize, Damage>,
     /// The end of a whole or damaged record that a whole record follows. What looks like a record inside it is part
     /// of it.

@@ -180,7 +180,7 @@ fn nothing_is_written_of_nothing() {
     assert!(!folder.path("repaired.dat").exists());
 }
 
-/// The length of an int's record is also the header of a Rect2i. A damaged length is the header of a Color.
+/// The length of an int's record is also the header of a Rect2i. In the damaged files, it is the header of a Color.
 #[test]
 fn numbers_do_not_swallow_records() {
     let ints: Vec<Vec<u8>> = (100..108).map(encoded).collect();

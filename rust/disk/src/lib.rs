@@ -134,7 +134,7 @@ pub fn resolved(mut place: PathBuf) -> io::Result<PathBuf> {
     Err(io::Error::other("too many levels of symbolic links"))
 }
 
-/// Whether the name means another file than the one that the folder lists under this name.
+/// Whether the name may open another file, not the one that the folder lists under this name.
 fn is_ambiguous(place: &Path) -> bool {
     access::is_ambiguous(&place.as_os_str().to_string_lossy())
 }

@@ -326,8 +326,8 @@ impl Job {
         }
     }
 
-    /// Does the remaining slices, and waits for the result. Returns early if called in a slice, which cannot
-    /// wait for itself.
+    /// Does the remaining slices, and waits for the result. Returns early if a slice of this job calls it, since
+    /// a slice cannot wait for itself.
     pub fn run_to_end(&self) {
         let mut stage = lock(&self.stage);
         loop {

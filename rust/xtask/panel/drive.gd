@@ -81,7 +81,7 @@ func _inspect_value() -> void:
 	_check("the line of an entry has its key", top.get_child(0).get_text(0) == "\"name\": String", top.get_child(0).get_text(0))
 	_check("the preview of a container begins with what it holds",
 			top.get_text(1).begins_with("{ \"name\": \"Ren\", \"level\": 42, ") and top.get_text(1).ends_with(", … }"), top.get_text(1))
-	# Clicks on the bytes of the text "Ren", to find the line from the bytes.
+	# Clicks on the bytes of the text "Ren". This must select the line of its value.
 	var at := bytes.hex_encode().find("Ren".to_utf8_buffer().hex_encode()) / 2
 	await _click_byte(at)
 	var found: Dictionary = tab.contents.nodes[tab.tree.selected_node()]
@@ -335,6 +335,9 @@ func _inspect_edit() -> void:
 		tab._edit_dialog.confirmed.emit()
 		_check("until the value is another one", not tab._edit_dialog.visible)
 		await _until(func() -> bool: return tab._write.visible and tab.difference_tree.is_visible_in_tree())
+		await _frames(3)
+		for hex: Control in [tab.hex, tab.other_hex]:
+			_check("the changed bytes are visible", hex.position_of(hex.selection().x).y < hex.size.y)
 		if wanted[0] == "hp":
 			await _picture("inspect_edit")
 		_check("one difference is shown", tab.difference_tree.get_root().get_child_count() == 1)

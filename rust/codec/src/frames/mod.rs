@@ -35,7 +35,7 @@ use crate::wire;
 
 /// The byte ranges of a batch's records, and the error after the last valid record. More than
 /// [`Limits::max_elements`] records are an error. A batch of more than [`Limits::max_bytes`] bytes is an
-/// error too, unless this limit is the maximum size of a value.
+/// error too, unless this limit is [`format::MAX_BYTES`], which only limits each record.
 pub fn records(bytes: &[u8], limits: &Limits) -> (Vec<Range<usize>>, Option<Error>) {
     let mut records = Vec::new();
     if limits.max_bytes < format::MAX_BYTES && bytes.len() > limits.max_bytes {

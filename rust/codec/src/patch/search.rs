@@ -111,8 +111,8 @@ impl Search<'_> {
         self.charge(prefix + suffix + 1);
     }
 
-    /// Returns the longest chain of numbers that occur once in each range, in the same order. Returns `None`
-    /// if there are no such numbers.
+    /// Returns the longest chain of numbers that occur exactly once in each range and have the same order in
+    /// both. Returns `None` if there are no such numbers.
     fn anchors(&mut self, gone: Range<usize>, come: Range<usize>) -> Result<Option<Vec<(usize, usize)>>> {
         self.charge(gone.len() + come.len());
         for index in gone.clone() {

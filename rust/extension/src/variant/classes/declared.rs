@@ -203,7 +203,7 @@ pub struct Checks {
     pub names: usize,
 }
 
-/// The limit on conversions, and on properties that a class does not have, if colliding keys are refused.
+/// If colliding keys are refused: the limit on conversions, and the limit on properties that a class does not have.
 pub const FEW: usize = 256;
 
 impl Checks {

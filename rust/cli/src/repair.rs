@@ -110,7 +110,7 @@ pub fn search(bytes: &[u8], filled: &[Range<usize>]) -> Found {
 // Evidence, in bits, found by trial on files with known damage.
 /// A length fits the value after it.
 const FITS: i64 = 32;
-/// Additional evidence for a container, whose counts fit, too.
+/// Additional evidence for a container: its counts fit as well.
 const COUNTS: i64 = 16;
 /// A length leads from a damaged record to a whole one, or a value with a damaged length ends before a whole record.
 const LEADS: i64 = 20;

@@ -41,7 +41,7 @@ pub fn machine() -> Option<Machine> {
     for tool in ["apt-get", "dpkg"] {
         which::which(tool).ok()?;
     }
-    // With empty lists in a writable folder, apt prints its addresses and needs no privileges.
+    // With an empty, writable folder for its lists, apt needs no privileges and prints where it would fetch them.
     let lists = tempfile::tempdir().ok()?;
     fs::create_dir(lists.path().join("partial")).ok()?;
     let mut apt = Command::new("apt-get");
@@ -231,7 +231,7 @@ fn architectures(packages: &[&str]) -> String {
     all.iter().map(|name| format!("\"{name}\";")).collect()
 }
 
-/// The sum of the sizes that `apt-get --print-uris` prints as `'uri' file size hash`.
+/// The sum of the sizes in the output of `apt-get --print-uris`, whose lines are `'uri' file size hash`.
 fn download_size(listing: &str) -> u64 {
     listing
         .lines()

@@ -616,7 +616,7 @@ impl<'a, 's> Walker<'a, 's> {
         }
     }
 
-    /// The step of an error path to the value at this key.
+    /// The step in an error path that leads to the value at this key.
     #[cold]
     #[inline(never)]
     fn step(self, key: &Variant, index: usize) -> Step {

@@ -26,7 +26,7 @@ const FONT: &str = "sans-serif";
 /// The line height, relative to the font size. Plotters includes the line height in a font's size; SVG does
 /// not.
 const LINE: f64 = 1.24;
-/// The minimum factor by which the scale extends beyond the longest bar, for the number after the bar.
+/// The scale is at least this many times as long as the longest bar, to leave room for the number after the bar.
 const BEYOND: f64 = 1.5;
 /// Colours of the bars for one thread and for all threads.
 const COLOURS: [RGBColor; 2] = [RGBColor(150, 188, 224), RGBColor(38, 92, 160)];

@@ -27,7 +27,7 @@ const MOST_CONTAINERS: usize = 1 << 28;
 const MOST_PER_ID: usize = 32;
 /// The number of values that most objects do not exceed.
 const FEW_VALUES: usize = 64;
-/// The memory for the name of an unknown property, beside its text.
+/// The memory for the name of an unknown property, in addition to its text.
 const PER_NAME: usize = 64;
 
 #[derive(Default)]

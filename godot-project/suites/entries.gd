@@ -68,8 +68,7 @@ func milliseconds(entry: String, bytes: PackedByteArray, runs: int) -> float:
 
 ## The bytes that the engine allocates for the value, and the bytes charged; empty if there is no value.
 func memory(entry: String, bytes: PackedByteArray) -> PackedInt64Array:
-	# The first call is not measured, because the engine keeps pages of its pools, and names, for the next
-	# call.
+	# The first call is not measured, because the engine keeps names and pages of its pools for the next call.
 	if not ask(entry, bytes).is_ok():
 		return []
 	return [taken(entry, bytes), charged(entry, bytes)]

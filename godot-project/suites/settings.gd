@@ -5,7 +5,7 @@ extends SceneTree
 const Checks := preload("res://suites/checks.gd")
 const Extension := preload("res://suites/extension.gd")
 
-## The copied project sets three threads for a feature tag of this engine, and one thread otherwise.
+## The copied project sets the number of threads to one, and to three under a feature tag that this engine has.
 const THREADS := "fast_variant_codec/threads"
 const OWN_THREADS := 3
 const THRESHOLD := 1000

@@ -153,7 +153,7 @@ func test_shared_job() -> bool:
 	for index in 2000:
 		buffers.append(var_to_bytes([index]))
 	var job := FastVariantCodec.decode_batch_async(buffers)
-	# A library without threads runs jobs on the main thread, between frames, and refuses other threads that wait.
+	# A library without threads runs jobs on the main thread, between frames. `wait` fails on other threads.
 	var may_refuse: bool = FastVariantCodec.get_engine_report()["threads"] == 1
 	_share([
 		func(_turn: int) -> bool:

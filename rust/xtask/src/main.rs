@@ -104,7 +104,7 @@ enum Command {
     /// Looks at GODOT4_BIN, then for `godot4` and `godot` on PATH, then in target/godot. Installs from Debian's testing
     /// suite if the machine has a Debian archive, else the official release. Nothing is installed system-wide.
     Godot {
-        /// Find or install Godot 3 instead: looks at GODOT3_BIN, then in target/godot3, else installs the
+        /// Find or install Godot 3 instead: look at GODOT3_BIN, then in target/godot3, else install the
         /// servers 3.2 and 3.6
         #[arg(long)]
         godot3: bool,

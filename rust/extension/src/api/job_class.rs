@@ -27,13 +27,13 @@ use crate::variant::built::CreatedObjects;
 ///     print(result.value)
 /// ```
 ///
-/// A job that has neither references nor signal connections is cancelled; a save always completes, even if the
-/// game quits. If a Node may be freed while one of its functions awaits a job, keep the job in a member
-/// variable: the engine then never frees the function's local variables. Objects that a job has created and
-/// that you did not receive are freed. You may change and free a job's arguments as soon as the call returns,
-/// with the exceptions in [method FastVariantCodec.encode_batch_async]. Background jobs of one kind run in the
-/// order in which they were started, and yield to calls that the game waits for. Jobs that run between frames
-/// run at the same time, each with its own budget.
+/// A job that has neither references nor signal connections is cancelled; a save always completes, even if
+/// the game quits. If a Node may be freed while one of its functions awaits a job, keep the job in a member
+/// variable of the Node: the engine never frees the local variables of such a function. Objects that a job
+/// has created and that you did not receive are freed. You may change and free a job's arguments as soon as
+/// the call returns, with the exceptions in [method FastVariantCodec.encode_batch_async]. Background jobs of
+/// one kind run in the order in which they were started, and yield to calls that the game waits for. Jobs
+/// that run between frames run at the same time, each with its own budget.
 #[derive(GodotClass)]
 #[class(tool, base=RefCounted)]
 pub struct FastVariantJob {

@@ -240,7 +240,7 @@ impl<'b> Search<'b> {
         self.found(last)
     }
 
-    /// The better one of an explanation and one whose damage ends at `at`.
+    /// The better of two explanations: `other`, and the one whose `damage` ends at `at`.
     fn better(
         &mut self,
         other: Option<Explanation>,

@@ -273,7 +273,7 @@ fn a_torn_record_does_not_swallow_the_next_one() {
     }
 }
 
-/// With the next record, or its first bytes, each of these is a value.
+/// Each torn value, together with the next record or its first bytes, would be valid.
 #[test]
 fn a_torn_value_does_not_contain_the_next_record() {
     let texts = Value::PackedByteArray(vec![7; 100]);

@@ -38,8 +38,8 @@ pub fn can_share_out() -> bool {
     OWN_PLACES.get().is_some_and(Result::is_ok)
 }
 
-/// Verifies that buffers are unshared and values do not move. `spoils` returns whether a test falsifies a
-/// fact.
+/// Verifies that buffers are unshared and values do not move. `spoils` returns whether a test makes a
+/// fact wrong.
 pub(crate) fn own_places(spoils: impl Fn(&str) -> bool) -> Result<(), Fact> {
     *OWN_PLACES.get_or_init(|| {
         unshared(spoils("own_buffers"))?;

@@ -55,19 +55,19 @@ impl Access {
         }
     }
 
-    /// This access with one fact falsified, to test that verification detects it.
+    /// This access with one fact made wrong, to test that verification detects it.
     #[cfg(feature = "fault-injection")]
     pub fn with_wrong_fact(self, wrong_fact: Option<String>) -> Self {
         Self { wrong_fact, ..self }
     }
 
-    /// Whether a test falsifies this fact.
+    /// Whether a test makes this fact wrong.
     #[cfg(feature = "fault-injection")]
     pub(crate) fn spoils(&self, fact: &str) -> bool {
         self.wrong_fact.as_deref() == Some(fact)
     }
 
-    /// Returns false: only tests falsify facts.
+    /// Returns false: only tests make facts wrong.
     #[cfg(not(feature = "fault-injection"))]
     pub(crate) fn spoils(&self, _fact: &str) -> bool {
         false
@@ -107,7 +107,7 @@ impl Findings {
 struct Offset<'l> {
     name: &'static str,
     offset: &'l mut usize,
-    /// The number added to the offset to falsify the fact.
+    /// The number that makes the fact wrong, when added to the offset.
     wrong: isize,
 }
 

@@ -21,8 +21,8 @@ pub const ACCESS_VARIABLE: &str = "FAST_VARIANT_CODEC_ACCESS";
 
 const THRESHOLD_VARIABLE: &str = "FAST_VARIANT_CODEC_PARALLEL_THRESHOLD_BYTES";
 
-/// The environment variable that falsifies one fact about engine memory, to check that the extension detects
-/// it.
+/// The environment variable that makes one fact about engine memory wrong, to check that the extension
+/// detects it.
 const WRONG_FACT_VARIABLE: &str = "FAST_VARIANT_CODEC_WRONG_FACT";
 
 /// The environment variable that injects a panic at a named point, to check that no panic reaches a script.
@@ -204,7 +204,7 @@ pub fn wrong_facts(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     Ok(all)
 }
 
-/// The facts about engine memory that can be falsified.
+/// The facts about engine memory that can be made wrong.
 fn facts(project: &Project<'_>) -> Result<Vec<String>> {
     let facts: Vec<_> = printed(project, "res://suites/facts.gd")?.lines().map(str::to_owned).collect();
     ensure!(!facts.is_empty(), "there are no facts");

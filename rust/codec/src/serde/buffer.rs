@@ -21,7 +21,7 @@ pub(super) fn is_own_error<E>() -> bool {
 
 /// The mark of a type: bit `n` is set if component `n` of a value or element is buffered with 64 bits. Types
 /// with the same number and kind of components have different marks. No mark has all bits set, because Arrays
-/// and 64-bit components look like that. Only the marks of packed arrays of numbers have no bit set.
+/// and 64-bit components look like that. Only packed arrays of numbers have the mark 0.
 pub(super) fn mark(ty: VariantType) -> u32 {
     use VariantType as T;
     match ty {

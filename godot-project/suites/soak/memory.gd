@@ -8,7 +8,7 @@ const Bag := preload("res://suites/fixtures/classes/hero.gd").Bag
 const MIB := 1 << 20
 ## The remaining address space for a call, in MiB.
 const LEFT: Array[int] = [20, 40, 72, 130, 400]
-## The number of elements of encoded values: about 8 MiB each.
+## The number of elements of a value that takes about 8 MiB when encoded.
 const MANY := 100_000
 const LARGE := 8 * MIB
 const SCHEMA := "res://suites/fixtures/messages/everything.proto"

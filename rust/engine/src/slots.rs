@@ -185,7 +185,7 @@ impl<'s> Slots<'s> {
     }
 }
 
-/// The value of a Dictionary entry under construction that another thread builds.
+/// A Dictionary entry whose value another thread builds.
 pub struct DeferredValue<'s> {
     /// A separate reference, which keeps the Dictionary alive.
     dictionary: Variant,

@@ -117,8 +117,8 @@ fn row(line: &str) -> Row {
     }
 }
 
-/// Returns whether the error is about values of another type in a typed Dictionary. The engine accepts these
-/// values; everything else that it accepts is accepted in lenient reading, too.
+/// Returns whether the error is about values of another type in a typed Dictionary. The engine accepts such
+/// values.
 pub fn is_refusal(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::WrongElementType { container: "Dictionary's values", .. })
 }

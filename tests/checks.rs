@@ -51,8 +51,8 @@ fn equal_keys_are_never_accepted_however_many_there_are() {
         let rows: Vec<Value> = (0..3).map(|_| (0..count).map(entry).collect()).collect();
         let bytes = Value::from(rows.clone()).encode().unwrap();
         assert_eq!(quick_check(&bytes, &Limits::for_save_files()), Some(bytes.len()), "{count} keys");
-        // One row, each in turn, gets a last key that repeats its first key, because the check compares later
-        // rows with the keys of earlier rows.
+        // Each row in turn gets a last key that repeats its first key, because the check compares later rows
+        // with the keys of earlier rows.
         for twin in 0..rows.len() {
             let mut rows = rows.clone();
             let Value::Dictionary(row) = &mut rows[twin] else { unreachable!() };

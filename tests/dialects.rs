@@ -201,7 +201,7 @@ fn what_would_be_lost_is_an_error() {
     assert!(Value::Object(object).encode_godot3(Loss::Accepted).is_err());
 }
 
-/// Godot 3.2.3 reads these bytes as this test expects. It also wrote the bytes of the objects.
+/// Godot 3.2.3 reads these bytes as this test expects. Godot 3.2.3 also wrote the bytes of the objects.
 #[test]
 fn godot_3_reads_and_writes_this() {
     let text = |hex: &str| format!("04000000 {:02x}000000 {hex:0<8}", hex.len() / 2);

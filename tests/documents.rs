@@ -1,5 +1,5 @@
-//! Every link, anchor and repository path in the Markdown documents is valid, and a link leads to every
-//! document outside of `addons`. Web links are not checked.
+//! Every link, anchor and repository path in the Markdown documents is valid, and every document outside of
+//! `addons` is the target of a link. Web links are not checked.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -207,7 +207,7 @@ fn elements_come_in_parts_of_enough_bytes() {
         check(&four, in_parts(part_bytes), halves);
     }
     check(&four, in_parts(25), "[ 4 of Variant elements 8..44: 3 at level 1 elements 44..56: 1 at level 1 ]");
-    // Few bytes are not worth a part, whatever follows.
+    // So few bytes are not worth a part, whatever follows.
     let followed = format!("{} {}", array_of(&[HP; 2]), "00".repeat(100));
     check(&followed, in_parts(40), "[ 2 of Variant String hp , String hp , ]");
 }

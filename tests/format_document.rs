@@ -23,7 +23,7 @@ enum Kind {
 #[derive(Clone, Debug)]
 struct Block {
     kind: Kind,
-    /// The words after the kind, which the document explains.
+    /// The words after the kind; the document explains them.
     words: Vec<String>,
 }
 

@@ -544,7 +544,7 @@ impl Damage {
     }
 }
 
-/// Random damage, mostly by words with a meaning for a reader: headers, counts and flags.
+/// Random damage, mostly words that mean something to a reader: headers, counts and flags.
 fn damage() -> impl Strategy<Value = Damage> {
     let header = (0..40_u32, 0..16_u32).prop_map(|(id, flags)| id | flags << 16);
     let count = select(vec![0, 1, 2, 3, 4, 0x7FFF_FFFF, 0x8000_0000, 0x8000_0001, 0xFFFF_FFFF]);

@@ -27,7 +27,8 @@ fn every_source_and_sink_gives_the_same() {
         for wire in [Wire::Protobuf, Wire::Compact] {
             let encode = EncodeOptions { wire };
             let bytes = message.encode(&value, &encode).unwrap();
-            // Godot's bytes as a source, whose decoder passes lists of numbers on as runs, and as a sink.
+            // Godot's bytes as a source and as a sink. As a source, their decoder passes lists of numbers on
+            // as runs.
             let (written, limits) = (godot(&value), Limits::unlimited());
             let mut encoder = MessageEncoder::new(&message, &encode);
             Decoder::new(&written, Strictness::Strict, &limits).write_into(&mut encoder).unwrap();

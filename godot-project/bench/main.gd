@@ -2,7 +2,7 @@
 ##
 ## godot --headless --path godot-project res://bench/main.tscn -- --kind ints --count 1000 --form value \
 ##     --pairs 15 --seconds 1
-## A scene rather than a script for --script, because release templates run no scripts from the command line.
+## This is a scene, not a script for --script, because release templates run no scripts from the command line.
 extends Node
 
 const Data := preload("res://bench/data.gd")

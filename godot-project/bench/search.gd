@@ -23,7 +23,7 @@ const FAR_TOO_MANY := 1000.0
 const RUNS := 7
 ## The input size for a first estimate of the time.
 const SMALL_BYTES := 1 << 16
-## The input size when measuring memory, and the part of `Entries.MARGIN` for this size.
+## The input size when measuring memory, and `Entries.MARGIN` scaled to this size.
 const MEMORY_BYTES := 1 << 18
 const MARGIN := Entries.MARGIN * MEMORY_BYTES / (1 << 20)
 

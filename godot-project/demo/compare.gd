@@ -105,7 +105,7 @@ func _parsed(path: String) -> Variant:
 	return null
 
 
-## The elements of a document's lists, or a document without lists as a whole.
+## The elements of a document's lists, or the whole document if there are none.
 func _entries(document: Variant) -> Array:
 	var entries: Array = []
 	for list: Variant in (document.values() if document is Dictionary else [document]):

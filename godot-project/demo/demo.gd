@@ -8,7 +8,7 @@ const World := preload("res://demo/world.gd")
 enum Manner { ENGINE, CODEC, IN_TURN }
 
 const SECONDS_BETWEEN := 1.0
-## The number of kept snapshots, and of the times from which each median is taken.
+## The number of kept snapshots, and of measurements per median.
 const KEPT := 5
 const COUNT_STEP := 1000.0
 ## The health below which a creature is ill.

@@ -198,9 +198,9 @@ func _check_value(declared: Declared, source: PackedByteArray, allow_objects: bo
 			+ Wire.header(TYPE_NIL) + source, allow_objects))
 
 
-## Some edge values of each type as bytes. With objects, only values whose bytes differ from the bytes without
-## objects. Omits values with objects that are not reference-counted, because the engine leaks such objects
-## when it drops them.
+## Some edge values of each type as bytes. With objects, returns only values whose bytes differ from the bytes
+## without objects. Omits values with objects that are not reference-counted, because the engine leaks such
+## objects when it drops them.
 func _sources(with_objects: bool) -> Array[PackedByteArray]:
 	var sources: Array[PackedByteArray] = []
 	var counts: Dictionary[int, int] = {}

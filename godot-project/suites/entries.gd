@@ -49,8 +49,8 @@ func ask(entry: String, bytes: PackedByteArray, with := limits) -> Variant:
 			return FastVariantCodec.try_decode(bytes, with)
 
 
-## The processor time of this thread in microseconds, if the system reports it, so that other programs do not count.
-## Otherwise the elapsed time.
+## The processor time of this thread in microseconds, so that other programs do not count. The elapsed time if the
+## system does not report processor times.
 static func now() -> int:
 	var file := FileAccess.open("/proc/thread-self/schedstat", FileAccess.READ)
 	return file.get_line().get_slice(" ", 0).to_int() / 1000 if file else Time.get_ticks_usec()

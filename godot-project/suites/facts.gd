@@ -1,5 +1,5 @@
-## Prints the facts about engine memory that can be falsified, for `cargo xtask test`: godot --headless --path
-## godot-project --script res://suites/facts.gd
+## Prints the facts about engine memory that `cargo xtask test` falsifies: godot --headless --path godot-project
+## --script res://suites/facts.gd
 extends SceneTree
 
 const ReportSuite := preload("res://suites/report_suite.gd")

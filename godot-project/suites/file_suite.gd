@@ -451,8 +451,8 @@ func test_other_formats() -> bool:
 	# The first record is also a Transform3D of Godot 4.
 	_write(PATH, Wire.behind_lengths(FastVariantCodec.encode_godot3_batch([{"score": 1, "gold": 2}, {"day": 1}])))
 	_check_format(PATH, "records of Godot 3: convert them with `convert_godot3_file` (at byte 0)")
-	# These records do not show that they are Godot 3's, but `append_batch` fails to decode the first
-	# record of each file.
+	# The codec does not recognise these records as Godot 3's. `append_batch` still fails, because it cannot decode
+	# the first record of each file.
 	for values: Array in [[Rect2(1, 2, 3, 4), 5], [Vector3(1, 2, 3), 5], [["x".repeat(1 << 20)]]]:
 		var of_godot3 := Wire.behind_lengths(FastVariantCodec.encode_godot3_batch(values))
 		_write(PATH, of_godot3)

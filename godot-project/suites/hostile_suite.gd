@@ -9,7 +9,7 @@ const Samples := preload("res://suites/samples.gd")
 ## Samples of up to this many bytes are truncated at every byte, larger samples at this many offsets.
 const CUTS := 150
 
-## The number of leading bytes whose bits are all flipped, and the number of other flips, at random offsets.
+## Each bit of the first FLIPPED_BYTES bytes is flipped, one at a time, then RANDOM_FLIPS bits at random offsets.
 const FLIPPED_BYTES := 8
 const RANDOM_FLIPS := 24
 
@@ -20,7 +20,7 @@ const COUNT_WORDS_OF_LARGE := 4
 
 const WRONG_COUNTS: Array[int] = [0, 1, 2, 0x7fffffff, 0x80000000, 0x80000001, 0xffffffff, 0x40000000, 0x7ffffffc]
 
-## The engine's limit of nested containers, if the innermost is empty.
+## The engine's limit on nested containers, if the innermost is empty.
 const DEEPEST := 1025
 
 

@@ -39,8 +39,8 @@ func _initialize() -> void:
 	quit(0 if _checks.failed == 0 else 1)
 
 
-## Writes the small records with the engine. Of a record with a blob, writes only the first HEAD bytes and the
-## last byte, so that the file is sparse.
+## Writes the small records with the engine. Writes only the first HEAD bytes and the last byte of a record with a
+## blob, so that the file is sparse.
 func _make() -> void:
 	var file := FileAccess.open(FILE, FileAccess.WRITE)
 	var blob := PackedByteArray()

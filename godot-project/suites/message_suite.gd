@@ -1,4 +1,4 @@
-## Protobuf messages on live values: the official implementation's bytes, batches, errors, limits, the compact wire.
+## Protobuf messages on live values: bytes of the official implementation, batches, errors, limits, the compact wire.
 extends "res://suites/suite.gd"
 
 const FOLDER := "res://suites/fixtures/messages/"

@@ -233,7 +233,7 @@ func _wrong_arguments() -> void:
 	_expect_script(1, "encoded_size with a text for a flag", func() -> void: FastVariantCodec.encoded_size(1, text))
 	var number: Variant = 1
 	_expect(0, "encode with a number for a flag", func() -> void: FastVariantCodec.encode(1, number))
-	# Decoded data can contain typed Dictionaries. godot-rust would abort on printing one; `callv` prints
+	# Decoded data can contain typed Dictionaries, and godot-rust would abort if it printed one. `callv` prints
 	# nothing for an argument of the wrong type.
 	var typed: Dictionary[int, String] = {1: "a"}
 	var instances: Dictionary[String, Variant] = {

@@ -1,4 +1,4 @@
-## Full objects: refusals although objects are allowed, getters, hand-made inputs, and clean-up.
+## Full objects: refusals even if objects are allowed, getters, hand-made inputs, and clean-up.
 extends "res://suites/suite.gd"
 
 const CountingGetter := preload("res://suites/fixtures/counting_getter.gd")
@@ -379,7 +379,7 @@ func _crafted_objects() -> Dictionary[String, PackedByteArray]:
 	}
 
 
-## An object with its properties in order. Names in `repeated` may be names in `properties`, too.
+## An object with its properties in order. `repeated` may contain names that are also in `properties`.
 static func _object(
 		object_class: String, properties: Dictionary[String, PackedByteArray],
 		repeated: Dictionary[String, PackedByteArray] = {}) -> PackedByteArray:

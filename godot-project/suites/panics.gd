@@ -346,7 +346,7 @@ func _check_leaks() -> void:
 				before = OS.get_static_memory_usage()
 			FastVariantCodec.try_decode(bytes)
 			FastVariantCodec.decode_batch_async(buffers).wait()
-			# Jobs stay alive until the next frames.
+			# Jobs stay alive until a later frame.
 			await process_frame
 			await process_frame
 		OS.set_environment(VARIABLE, "nowhere")

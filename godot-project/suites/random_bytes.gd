@@ -201,7 +201,7 @@ func _inside(declared: int, depth: int) -> PackedByteArray:
 	return _value(depth + 1) if declared == TYPE_NIL or _is_odd() else _of_type(declared, depth + 1)
 
 
-## The kind of a declared type, mostly untyped.
+## A random kind of declared type: usually 0, which means untyped.
 func _kind(kinds: int) -> int:
 	return 0 if _generator.randi() % 4 else _generator.randi() % kinds
 

@@ -1,7 +1,7 @@
 ## The inputs that the engine accepts and the codec refuses on purpose, by name.
 ##
 ## These inputs can occur in arbitrary bytes without objects. object_suite.gd lists the inputs that need
-## objects. The engine never gets those, because it would run their code or crash.
+## objects. The tests never pass those inputs to the engine, because it would run their code or crash.
 extends RefCounted
 
 ## Name of the refusal → reason.

@@ -1,5 +1,5 @@
-## Tests project settings. `cargo xtask test` runs this in a copy of the project with settings and a falsified fact
-## about engine memory, which portable access ignores.
+## Tests project settings. `cargo xtask test` runs this in a copy of the project with settings. It also falsifies a
+## fact about engine memory, and portable access must ignore that.
 extends SceneTree
 
 const Checks := preload("res://suites/checks.gd")

@@ -1,8 +1,8 @@
 ## The base of all suites: the counter, the table of values, the options of the run.
 ##
 ## Every method whose name begins with `test_` runs, in the order of the file, and may wait for frames. It returns true
-## on its last line: a test that a script error aborts returns nothing, and so fails. A test with "thread" in its name
-## does not run in an engine without threads.
+## on its last line. If a script error aborts a test, the test returns nothing, and so fails. A test with "thread" in
+## its name does not run in an engine without threads.
 extends RefCounted
 
 const Checks := preload("res://suites/checks.gd")

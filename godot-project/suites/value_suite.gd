@@ -84,7 +84,7 @@ func _check_decoding(bytes: PackedByteArray, full_objects: bool) -> void:
 	Oracle.release(decoded)
 
 
-## try_decode accepts the engine's bytes, except for text that is read back changed.
+## try_decode accepts the engine's bytes, unless they contain text that the engine does not read back unchanged.
 func _check_strict_decoding(bytes: PackedByteArray, expected: Variant) -> void:
 	var outcome := FastVariantCodec.try_decode(bytes)
 	if _comes_back_changed(bytes):

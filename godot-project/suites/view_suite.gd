@@ -18,8 +18,8 @@ const COLUMN_TYPES: Dictionary[int, int] = {
 const FIELDS: Array[String] = ["id", "hp", "name", "position", "tag", "with/slash", "", "ünïcode"]
 
 
-## Writes like `FileAccess.store_var`, and so accepts values that saving refuses because they would be read as
-## other values.
+## Writes like `FileAccess.store_var`, and so accepts values that would be read as other values. Saving refuses
+## these.
 func _store(records: Array) -> void:
 	FileAccess.open(PATH, FileAccess.WRITE).store_buffer(FastVariantCodec.pack_batch(records))
 
@@ -246,7 +246,7 @@ func test_limits() -> bool:
 		none.set(property, 0)
 		_check_error(property, FastVariantCodec.try_decode(bytes, none), FastVariantView.open(bytes, none).try_fetch(""))
 	var limits := FastVariantLimits.for_network()
-	# Keys in keys count once, as when everything is decoded.
+	# Nested keys are counted once, as when everything is decoded.
 	var key := {{{"a": 1, "b": 2}: 1}: 1}
 	var of_key := range(300).map(func(index: int) -> Dictionary: return {key: index, "x": index})
 	var column: PackedInt64Array = FastVariantView.open(var_to_bytes(of_key), limits).columns("", {key: TYPE_INT})[key]

@@ -36,7 +36,7 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// Reads in every way. All ways agree on the value or on the error, which lies within the data.
+/// Reads with every reader. All readers agree on the value or on the error, which lies within the data.
 fn read(data: &[u8], strictness: Strictness, limits: &Limits, lossy: bool) -> Result<Value> {
     let decoder = || Decoder::of_godot3(data, strictness, limits, Loss::accepted_if(lossy));
     let built = godot3::read(data, strictness, limits, lossy);

@@ -42,8 +42,7 @@ static func of(value) -> String:
 			return object(value)
 		TYPE_DICTIONARY:
 			var entries := PoolStringArray()
-			# Avoids looking up a key and stepping from key to key, because a key that contains NaN is not
-			# found.
+			# Neither looks up a key nor steps from key to key, because a key that contains NaN is not found.
 			var values: Array = value.values()
 			for key in value.keys():
 				entries.append(of(key) + ": " + of(values[entries.size()]))

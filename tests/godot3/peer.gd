@@ -1,6 +1,6 @@
 # Exchanges packets with a Godot 4: godot3-server --path tests/godot3 -s res://peer.gd --port P --seed S --packets N
 #
-# In each round, this peer sends a value with a number and the checksum of its text. The other peer sends
+# In each round, this peer sends a number, a value and the checksum of the value's text. The other peer sends
 # another value back. This peer checks the value and sends it again, so that the other peer can compare the
 # bytes. Uses put_var and get_var.
 extends SceneTree

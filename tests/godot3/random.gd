@@ -1,4 +1,4 @@
-# A seeded generator of nested values, of all types that mean the same in another process.
+# A seeded generator of nested values, of all types whose values mean the same in another process.
 extends Reference
 
 const Values := preload("res://values.gd")

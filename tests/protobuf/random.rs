@@ -12,7 +12,7 @@ const DEPTH: u32 = 5;
 const TEXTS: [&str; 9] = ["", "a", "testing", "Größe", "日本語", "😀", "\0", "a\0b", "\u{FEFF}x"];
 const FORM: Form = Form { shown: Shown::Held, enum_names: false, string_name_keys: false };
 
-/// A random message in the oracle's description.
+/// A random message, in the form in which the oracle describes messages.
 pub fn message(rng: &mut Rng, messages: &Messages, name: &str) -> Json {
     let messages_left = [10, 100, 300][rng.usize(0..3)];
     Maker { rng, messages, messages_left }.message(name, 0)

@@ -3,7 +3,7 @@ extends EditorProperty
 ## Edits a bit mask of types: check boxes in a list that unfolds below the property.
 
 const ALL := (1 << TYPE_MAX) - 1
-## Types that refer to something in the process that wrote them and mean nothing in another process.
+## Types whose values refer to something in the process that wrote them, and mean nothing in another process.
 const REFERENCES := 1 << TYPE_RID | 1 << TYPE_OBJECT | 1 << TYPE_CALLABLE | 1 << TYPE_SIGNAL
 
 ## The button that names or counts the ticked types, and unfolds the list.

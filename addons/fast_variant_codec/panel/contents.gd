@@ -279,11 +279,11 @@ func _key_of(value: int) -> int:
 
 
 ## Whether the bytes are records. The codec decides, as for load_batch. After an error such as a torn record,
-## the bytes still count as records if the first record is complete and they are not one value as a whole.
+## the bytes still count as records if they are not one value as a whole and the first record is complete.
 func _are_records() -> bool:
 	if bytes.size() < 2 * FRAME:
 		return false
-	# Decodes nothing, because there is no such record.
+	# Decodes nothing, because this index is after the last record.
 	var verdict := FastVariantView.open_records(bytes).try_fetch(bytes.size())
 	match verdict.error:
 		FastVariantCodec.NOT_FOUND:
@@ -316,7 +316,7 @@ func _add_records() -> void:
 			return
 		record_starts.append(at)
 		_records_end = at + FRAME + length
-		# Counts records too, because a damaged record may have no nodes.
+		# The limit counts records too, because a damaged record may have no nodes.
 		if maxi(nodes.size(), record_count) <= MAX_NODES:
 			_add_problems(_add_record(record_count - 1), at + FRAME)
 		else:

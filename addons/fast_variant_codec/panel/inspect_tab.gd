@@ -165,8 +165,8 @@ func find(text: String) -> void:
 	_on_byte_selected(at)
 
 
-## The offset of the first occurrence of `wanted` at or after `from`, or else in all bytes. −1 if there is
-## none, or if the panel shows other contents meanwhile.
+## The offset of the first occurrence of `wanted` at or after `from`, or else anywhere. −1 if there is none, or if the
+## panel switches to other contents meanwhile.
 func _place_of(wanted: PackedByteArray, from: int) -> int:
 	var searched := contents
 	var digits := wanted.hex_encode()

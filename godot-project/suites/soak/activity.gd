@@ -26,8 +26,9 @@ var case := 0
 var cases := 1
 ## Whether the driver compares objects and memory between cases.
 var watches_memory := false
-## Whether objects and engine memory must be exactly the same after each case. Otherwise the minimum counts,
-## because jobs keep objects for some frames.
+## Whether the number of objects must stay exactly the same, and engine memory must not grow. Otherwise fewer
+## objects are allowed, and only the minimum of engine memory is compared, because jobs keep objects for some
+## frames.
 var leaves_nothing := true
 var passed := 0
 var failed := 0
@@ -55,7 +56,7 @@ func end() -> void:
 	pass
 
 
-## The growth of resident memory, in MiB, that does not count as a leak after this many units.
+## The allowed growth of resident memory after this many units, in MiB.
 func slack(_units: int) -> int:
 	return 16
 

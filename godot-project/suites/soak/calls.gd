@@ -1,7 +1,7 @@
 ## Calls every method repeatedly, on valid and broken input; memory and objects must not grow.
 ##
 ## A case encodes and decodes every edge value, and then makes every kind of batch once. `cargo xtask soak` also checks
-## for leaks that the engine reports at its end.
+## for leaks that the engine reports when it exits.
 extends "res://suites/soak/activity.gd"
 
 ## The number of elements of values that are large enough for several threads.

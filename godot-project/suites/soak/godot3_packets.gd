@@ -1,7 +1,8 @@
 ## Exchanges packets with a Godot 3 process on this machine.
 ##
-## In each case, Godot 3 sends a value, its number and the checksum of its text. This process checks them, and
-## the codec's bytes. Then it sends a value of its own in the same way, and must receive the same bytes back.
+## In each case, Godot 3 sends the number of the case, a value, and the checksum of the value's text. This process
+## checks them, and the codec's bytes. Then it sends a value of its own in the same way, and must receive the same
+## bytes back.
 ## The file `port` contains the port.
 extends "res://suites/soak/activity.gd"
 

@@ -65,7 +65,7 @@ func _all_values() -> Dictionary[String, Variant]:
 		dictionaries.append({"name": index, "list": [index]})
 		if index % 3 == 0:
 			rows.append({"name": text, "list": [index]})
-	# Short runs use only the first entries, so these differ most.
+	# Short runs use only the first entries, so the entries that differ most come first.
 	return {
 		"large parts": [bytes, "a".repeat(LARGE), int32], "Dictionaries": dictionaries, "PackedStringArray": strings,
 		"String": "a".repeat(LARGE), "String, not ASCII": "ä".repeat(LARGE / 2), "PackedByteArray": bytes,
@@ -202,7 +202,7 @@ func _of_invalid(result: FastVariantResult) -> Array:
 	return [result.error if result.error == FastVariantCodec.OUT_OF_MEMORY else FastVariantCodec.OK, result]
 
 
-## The error code and the value of a method that returns no code: an empty value means OUT_OF_MEMORY.
+## An error code and the value, for a method that returns only the value: an empty value means OUT_OF_MEMORY.
 func _of_value(value: Variant) -> Array:
 	return [FastVariantCodec.OK if value else FastVariantCodec.OUT_OF_MEMORY, value]
 

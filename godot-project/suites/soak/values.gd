@@ -69,8 +69,8 @@ func end() -> void:
 	print("%s: %d" % [LEAKS_OF_ENGINE, _leaks_of_engine])
 
 
-## Remembers the input for a failure. With --case, prints the input before the call, so that it is known
-## after a crash.
+## Remembers the input for the message about a failure. With --case, prints the input before the call, so that it is
+## known after a crash.
 func _trying(input: PackedByteArray) -> PackedByteArray:
 	_input = input
 	if options["case"] >= 0:
@@ -93,7 +93,7 @@ func _try_bytes() -> String:
 	return problem
 
 
-## A view finds the engine's value, or an error.
+## Checks that a view finds the engine's values or returns an error.
 func _view_problem(bytes: PackedByteArray) -> String:
 	var expected: Variant = Oracle.engine_decode(bytes)
 	var view := FastVariantView.open(bytes, FastVariantLimits.unlimited())
@@ -232,7 +232,7 @@ func _all_limits_problem(bytes: PackedByteArray) -> String:
 	return problem
 
 
-## Checks that bytes are decoded alike at an offset and alone.
+## Checks that bytes give the same result alone and after other bytes.
 func _offset_problem(bytes: PackedByteArray, alone: FastVariantResult) -> String:
 	var start := generator.randi() % 8
 	var outcome := FastVariantCodec.try_decode(_mutations.random_bytes(start) + bytes, FastVariantLimits.unlimited(), start)

@@ -1,5 +1,5 @@
 //! `cargo bench --package gdvar`: times the commands on large files. Times jq and jaq, if installed, on the
-//! same data as JSON. Prints the shortest time of several runs.
+//! same data in JSON form. Prints the shortest time of several runs.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};

@@ -181,7 +181,7 @@ fn summary(bytes: &[u8]) -> String {
     if node.preview.is_empty() { node.ty.to_string() } else { format!("{} {}", node.ty, node.preview) }
 }
 
-/// Different summaries of two different values.
+/// Summaries that distinguish two different values.
 fn summaries(old: &[u8], new: &[u8], limits: &Limits) -> Result<(String, String)> {
     let (short_old, short_new) = (summary(old), summary(new));
     if short_old != short_new {

@@ -88,8 +88,8 @@ fn definitions() -> impl Iterator<Item = jaq_all::jaq_core::load::parse::Def<&'s
 /// Sends all values as JSON, many at a time, until the receiver is dropped.
 ///
 /// # Errors
-/// Fails if a value cannot be read. The receiver then gets an error as well, so that a filter of all values
-/// has no result.
+/// Fails if a value cannot be read. The receiver then gets an error as well, so that a filter that reads all
+/// values has no result.
 fn read_values(
     input: &Input,
     notation: Notation,

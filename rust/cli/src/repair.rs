@@ -114,11 +114,11 @@ const FITS: i64 = 32;
 const COUNTS: i64 = 16;
 /// A length leads from a damaged record to a whole one, or a value with a damaged length ends before a whole record.
 const LEADS: i64 = 20;
-/// A damaged record has a possible length; it has a header.
+/// Each of two signs of a damaged record: a possible length, and a header.
 const START: i64 = 8;
-/// Against one more place with damage.
+/// Evidence against each place with damage.
 const DAMAGE: i64 = 30;
-/// Against a length that may be part of a value.
+/// Evidence against a length that may be part of a value.
 const PART: i64 = 32;
 
 /// Explains the bytes as whole records and damage between them. Of all explanations, takes the one with the
@@ -138,12 +138,12 @@ struct Search<'b> {
     damage: Option<Damage>,
     /// For each offset: the best explanation that ends in a damaged record whose length leads there.
     links: BTreeMap<usize, Damage>,
-    /// The end of a whole or damaged record that a whole record follows. What looks like a record inside it is part
-    /// of it.
+    /// The end of a record, whole or damaged, that precedes a whole one. Anything inside this record that
+    /// looks like a record is part of it.
     certain: usize,
     /// The last record that was checked, by the offset of its length.
     checked: Option<(usize, Option<Range<usize>>)>,
-    /// The offset at which a record is read even if the search may read no more, because it follows a whole one.
+    /// The end of a found record. A record is read there even if the search may read no more.
     expected: usize,
 }
 
@@ -258,7 +258,7 @@ impl<'b> Search<'b> {
         let (at, fit) = (record.start - FRAME, self.fit(record));
         let is_possible = |damage: &Damage| fit == FITS + COUNTS || fit >= FITS && record.end > damage.within;
         let damage = self.damage.filter(is_possible);
-        // A damaged record may be torn behind its header.
+        // A damaged record may be torn right after its header.
         let is_torn = damage.is_some_and(|damage| at == damage.start + FRAME + HEADER);
         let doubt = if self.is_doubtful(record) && !is_torn { PART } else { 0 };
         if let Some(from) = self.better(here, damage, at) {
@@ -273,7 +273,7 @@ impl<'b> Search<'b> {
         let next = next.filter(|next| *next <= end || self.is_cut_off(at)).map(|next| next.min(end));
         let starts = match &record {
             _ if self.is_part(at) => 0,
-            // A valid record may be a torn one that takes in bytes of the next.
+            // A valid record may be a torn one that includes bytes of the next.
             Some(record) => i64::from(self.fit(record) <= FITS),
             None => i64::from(next.is_some()) + i64::from(self.is_likely(at)),
         };
@@ -303,8 +303,8 @@ impl<'b> Search<'b> {
         }
     }
 
-    /// Adds values whose length is damaged, or lacks bytes. A record or the end must follow. Returns whether there is one
-    /// with a damaged length.
+    /// Adds values whose length is damaged or lacks bytes. A record or the end must follow. Returns whether a
+    /// value with a damaged length was found.
     fn take_values(&mut self, from: Explanation, at: usize) -> bool {
         let mut has_value = false;
         for missing in 0..=FRAME {
@@ -359,16 +359,17 @@ impl<'b> Search<'b> {
         }
     }
 
-    /// Whether the length of this record may be part of a value in damage. The contents of a text or number do not tell.
+    /// Whether the length of this record may be part of a value in damage. The contents of a text or number
+    /// do not decide this.
     fn is_doubtful(&self, record: &Range<usize>) -> bool {
         let is_packed = self.ty(record.start).is_some_and(|ty| matches!(ty.shape(), Shape::Packed(..)));
         !is_packed && self.fit(record) <= FITS && self.is_part(record.start - FRAME)
     }
 
-    /// Whether the word at `at` may be the payload of an int or the count of a value, because the word before it is a
-    /// header and not such a part itself.
+    /// Whether the word at `at` may be the payload of an int or the count of a value, because the word before
+    /// it is a header that is not itself such a payload or count.
     fn is_part(&self, at: usize) -> bool {
-        /// More words before it do not tell, because any of them may be a header.
+        /// The maximum number of words to check before `at`. In a longer run, any word may be a header.
         const WORDS: usize = 32;
 
         let has_part = |back: &usize| {

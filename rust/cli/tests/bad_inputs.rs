@@ -72,7 +72,7 @@ fn output_that_cannot_be_written_is_reported() {
             let output = gdvar(command, folder).stdout(full).output().expect("gdvar runs");
             let (code, message) = said(&output);
             assert_eq!(code, Some(3), "{command:?}");
-            // The error comes first: before it, `repair` must not report its records as written.
+            // The message starts with the error: `repair` must not first report its records as written.
             assert!(message.starts_with("error: standard output: "), "{command:?}: {message}");
         }
     }

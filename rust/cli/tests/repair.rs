@@ -379,7 +379,7 @@ fn a_whole_record_is_not_split() {
         let records = [hero("Eva", 1), value.clone(), Value::Nil, value, hero("Tom", 2)].map(encoded);
         let mut bytes = batch(&records);
         assert_eq!(repaired(&bytes).0, records);
-        // In the name of the first record.
+        // Damages the name in the first record.
         bytes[32] ^= 0x80;
         assert_eq!(repaired(&bytes).0, records[1..]);
     }

@@ -53,7 +53,8 @@ pub struct Downgrade<O> {
     encoder: Encoder<O, Godot3>,
     loss: Loss,
     changes: Vec<Change>,
-    /// The types met since the last key began, one bit each; at least those in [`ALIKE`].
+    /// The types met since the last key began, one bit each. Types that are not in [`ALIKE`] may be
+    /// missing.
     met: u64,
 }
 

@@ -84,7 +84,7 @@ impl ElementType<'_> {
         }
     }
 
-    /// Whether a value of type `found` fits: any if untyped, otherwise the same type, or Nil for Object.
+    /// Whether a value of type `found` fits: any type if untyped, else the same type. Nil also fits Object.
     #[inline(always)]
     pub fn takes(&self, found: VariantType) -> bool {
         match self.builtin() {
@@ -350,8 +350,8 @@ pub trait Sink {
         })
     }
 
-    /// The next elements are of one type of [`Shape::Fixed`](crate::format::Shape::Fixed), whose components take `N`
-    /// bytes in this precision.
+    /// The next elements have type `ty`, which has [`Shape::Fixed`](crate::format::Shape::Fixed). The
+    /// components of each take `N` bytes in this precision.
     #[inline(always)]
     fn fixed_run<const N: usize>(
         &mut self,

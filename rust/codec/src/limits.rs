@@ -275,8 +275,8 @@ pub struct Spent {
 }
 
 impl Spent {
-    /// The usage of the limit on nested keys, which all parts of one input share. Every other limit applies
-    /// to each part separately.
+    /// The usage of the limit on nested keys. All parts of one input share this limit; every other limit
+    /// applies to each part separately.
     #[must_use]
     pub fn shared_by_parts(self) -> Self {
         Self { nested_keys: self.nested_keys, ..Self::default() }

@@ -23,10 +23,10 @@ const SPARE: usize = 33 << 20;
 static BEGUN: AtomicUsize = AtomicUsize::new(0);
 static ENDED: AtomicUsize = AtomicUsize::new(0);
 
-/// The number of checks begun and ended since the start. Each check takes memory for a moment, so an allocation that
-/// fails meanwhile may succeed after it.
+/// The number of checks begun since the start, and the number ended. Each check takes memory for a moment, so
+/// an allocation that fails meanwhile may succeed after it.
 pub fn checks() -> (usize, usize) {
-    // Read in this order: if the numbers are equal, no check is running.
+    // `ENDED` is read first, so that equal numbers mean that no check is running.
     let ended = ENDED.load(Ordering::SeqCst);
     (BEGUN.load(Ordering::SeqCst), ended)
 }

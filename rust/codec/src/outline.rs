@@ -65,8 +65,9 @@ pub struct Node {
     pub role: Role,
     /// The value's header word.
     pub header: u32,
-    /// The value's byte range, header and padding included. The range extends past the end, as in the engine,
-    /// if a final PackedByteArray lacks its padding. For an incomplete value, it covers the bytes read.
+    /// The value's byte range, header and padding included. If a final PackedByteArray lacks its padding, the
+    /// range extends past the end of the data, as in the engine. For an incomplete value, it covers the bytes
+    /// read.
     pub bytes: Range<usize>,
     /// Whether the value was read to its end.
     pub is_complete: bool,
@@ -78,7 +79,7 @@ pub struct Node {
     pub count: Option<usize>,
     /// A short form of the value: a text, numbers, or a count.
     pub preview: String,
-    /// The values inside this one beyond the maximum number of nodes.
+    /// The values inside this one that exceed the maximum number of nodes.
     pub left_out: LeftOut,
     /// The index after the last node inside this one.
     next: usize,

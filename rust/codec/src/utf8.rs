@@ -92,8 +92,8 @@ fn character(at: usize, bytes: &[u8]) -> Option<(u32, usize)> {
 }
 
 /// Decodes text like Godot 3, which accepts surrogates, some overlong forms and invalid code units. A
-/// surrogate pair becomes one character. If `replace`, U+FFFD replaces invalid units, and the second result
-/// counts them.
+/// surrogate pair becomes one character. If `replace` is true, U+FFFD replaces invalid units, and the second
+/// result counts them.
 ///
 /// # Errors
 /// Fails if Godot 3 refuses the bytes, or if a code unit is invalid and `replace` is false.

@@ -134,7 +134,7 @@ pub fn resolved(mut place: PathBuf) -> io::Result<PathBuf> {
     Err(io::Error::other("too many levels of symbolic links"))
 }
 
-/// Whether the name may open another file, not the one that the folder lists under this name.
+/// Whether the system may open a different file from the one that the folder lists under this name.
 fn is_ambiguous(place: &Path) -> bool {
     access::is_ambiguous(&place.as_os_str().to_string_lossy())
 }
@@ -231,7 +231,7 @@ pub fn replace_read(place: &Path, read: &Stamp, parts: &[Vec<u8>]) -> Result<(),
 }
 
 /// The number of attempts if others create the file at the same time. The number is limited because
-/// each attempt fails for a dangling link, which exists but cannot be opened.
+/// more attempts do not help with a dangling link, which exists but cannot be opened.
 const TRIES: u32 = 3;
 
 fn replace_if(

@@ -143,8 +143,8 @@ pub fn rename(from: &Path, to: &Path, _old: &mut Option<File>) -> io::Result<Opt
     fs::rename(from, to).map(|()| None)
 }
 
-/// Syncs a file to disk. Does nothing on the web, where the engine's main thread stores files from memory: a
-/// sync would never end while the main thread waits for the calling thread.
+/// Syncs a file to disk. Does nothing on the web, where files are in memory and the engine's main thread
+/// stores them: a sync would never end while the main thread waits for the calling thread.
 pub fn sync(file: &File) -> io::Result<()> {
     if cfg!(target_family = "wasm") { Ok(()) } else { file.sync_all() }
 }

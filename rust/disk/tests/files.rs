@@ -139,8 +139,8 @@ fn names_are_long_and_in_any_script() -> Result<()> {
     replace(&place, &[b"one".to_vec()])?;
     replace(&place, &[record(1)])?;
     append(&place, &[record(2)])?;
-    // The path of an existing file is resolved differently from that of a new file. Users write it without
-    // the Windows prefix.
+    // The path of an existing file is resolved differently from that of a new file. Users write the path
+    // without the Windows prefix.
     let plain = PathBuf::from(place.to_string_lossy().trim_start_matches(r"\\?\"));
     append(&resolved(plain.clone())?, &[record(3)])?;
     assert_eq!(read(&place)?, [record(1), record(2), record(3)].concat());
@@ -441,7 +441,7 @@ mod processes {
     const TASK: &str = "DISK_TASK";
     const PLACE: &str = "DISK_PLACE";
 
-    /// The task of a process that another test started. Does nothing as a test of its own.
+    /// The task of a process that another test started. Does nothing in any other process.
     #[test]
     fn task() -> Result<()> {
         let (Ok(task), Some(place)) = (env::var(TASK), env::var_os(PLACE)) else { return Ok(()) };
@@ -537,7 +537,7 @@ mod processes {
         Ok(())
     }
 
-    /// The loops free the lock only between two saves.
+    /// The loops release the lock only between two saves.
     #[test]
     fn a_loop_of_saves_lets_others_write() -> Result<()> {
         let folder = folder()?;

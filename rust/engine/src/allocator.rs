@@ -6,7 +6,8 @@ use std::thread::yield_now;
 
 use variant_codec::memory::checks;
 
-/// Larger allocations fail at once: code checks for their memory first, and a check itself must not wait for checks.
+/// Allocations of this size or more are not repeated: callers check for their memory first, and a check's own
+/// allocation must not wait for other checks.
 const SMALL: usize = 1 << 20;
 
 /// The system's allocator. A small allocation that fails while other threads check for free memory is repeated, because

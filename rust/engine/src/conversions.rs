@@ -206,7 +206,7 @@ fn has_inside(container: &Variant, test: impl Fn(&Variant, VariantType, usize) -
             false
         };
         if reader.ty(&container) == Some(VariantType::Dictionary) {
-            // Without memory to look inside, the caller must not convert the container.
+            // If there is no memory to look inside, the caller must not convert the container.
             let Ok((mut entries, _)) = reader.entries(&container, false) else { return true };
             while let Some((key, value)) = reader.next_entry(&mut entries) {
                 if look(key) || look(value) {

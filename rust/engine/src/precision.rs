@@ -36,8 +36,8 @@ pub unsafe fn fits_precision(engine: sys::GDExtensionInterfaceGetProcAddress) ->
     false
 }
 
-/// The engine's precision, from the size of a Vector2. `None` if the size is unexpected, or a function is
-/// missing, which godot-rust reports.
+/// The engine's precision, from the size of a Vector2. `None` if the size is unexpected or a function is
+/// missing; godot-rust reports missing functions.
 ///
 /// # Safety
 /// - `engine` is the pointer that the engine passed to the entry point.

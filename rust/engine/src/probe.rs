@@ -1,4 +1,4 @@
-//! Finds the engine's memory layout at start-up, and verifies it on other values of every type.
+//! Finds the engine's memory layout from a few values at start-up, and verifies it on others, of every type.
 
 use std::sync::OnceLock;
 

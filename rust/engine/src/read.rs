@@ -49,8 +49,8 @@ pub enum ContainerType {
 }
 
 impl ContainerType {
-    /// Whether a container of this type accepts a value without converting it. A typed container accepts values of the
-    /// same type, and Nil for objects.
+    /// Whether a container of this type accepts a value without converting it. A typed container accepts
+    /// values of its type; a container of objects also accepts Nil.
     pub fn takes(&self, value: &Variant) -> bool {
         self.takes_type(Reader::new().ty(value), |class, script| is_instance(value, class, script))
     }
@@ -366,8 +366,8 @@ impl Reader {
         }
     }
 
-    /// The run of elements of a single number or math type at the start of a range. `None` if the run has
-    /// fewer than two elements or cannot be read in place.
+    /// The run at the start of a range: consecutive elements of one type, which is a number or math type.
+    /// `None` if the run has fewer than two elements or cannot be read in place.
     #[inline(always)]
     pub fn run<'a>(self, elements: &Elements<'a>, range: Range<usize>) -> Option<Run<'a>> {
         let slots @ [first, second, ..] = elements.slice(range)? else { return None };

@@ -1,4 +1,4 @@
-//! The reason for refusing a call, from which the engine makes a message.
+//! The reason for refusing a call; the engine makes a message from it.
 
 use godot::sys;
 

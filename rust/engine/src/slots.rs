@@ -20,7 +20,7 @@ pub(crate) type Tie<'s> = PhantomData<fn(&'s ()) -> &'s ()>;
 /// The memory that the engine allocates for each PackedByteArray in a Variant, with the allocator's overhead.
 const BUFFER: usize = 64;
 
-/// An Array of `len` copies of `element`, which has this size in the engine.
+/// An Array of `len` copies of `element`. Each copy takes `size` bytes in the engine.
 fn array<T: Element>(len: usize, element: &T, size: usize) -> Result<OwnArray<T>>
 where
     for<'a> &'a T: AsArg<T>,

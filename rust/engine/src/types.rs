@@ -25,7 +25,7 @@ pub(crate) const fn is_boxed(ty: VariantType) -> bool {
     matches!(ty, T::Transform2D | T::Aabb | T::Basis | T::Transform3D | T::Projection)
 }
 
-/// The size of the components of a math type in bytes, if a Variant holds them in its payload.
+/// The size in bytes of the components of a math type, if a Variant holds them in its payload.
 #[inline(always)]
 pub const fn run_bytes(ty: VariantType) -> Option<usize> {
     match ty.shape() {
@@ -36,7 +36,7 @@ pub const fn run_bytes(ty: VariantType) -> Option<usize> {
     }
 }
 
-/// The size of a number or math type in bytes, if a Variant holds it in its payload; `None` for other types.
+/// The size in bytes of a number or math type, if a Variant holds it in its payload; `None` for other types.
 #[inline(always)]
 pub(crate) fn plain_bytes(ty: VariantType) -> Option<usize> {
     match ty.shape() {

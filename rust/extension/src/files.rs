@@ -263,8 +263,8 @@ pub fn append(target: &Target, turn: Turn, parts: &[Vec<u8>]) -> Result<(), File
     Ok(())
 }
 
-/// Asks the engine to store the files of `user://` in the browser. On the web, files are in memory. Unasked, the
-/// engine stores them only after it has written a file itself.
+/// Asks the engine to store the files of `user://` in the browser. On the web, files are in memory. Unless
+/// asked, the engine stores them only after it has written a file itself.
 fn keep() {
     if cfg!(target_family = "wasm")
         && let Some(mut bridge) = Engine::singleton().get_singleton("JavaScriptBridge")

@@ -102,7 +102,7 @@ pub fn access() -> Access {
     access
 }
 
-/// The name of the code that panics, for the test that no panic reaches a script.
+/// The name of the code that panics on purpose, to test that no panic reaches a script.
 #[cfg(feature = "fault-injection")]
 pub fn fault() -> Option<String> {
     from_environment("FAST_VARIANT_CODEC_PANIC")

@@ -12,9 +12,10 @@ pub const SMALL_BYTES: usize = 136;
 /// entities 6.1, twitter 0.36, canada 1.07; with parts of 64 KiB, entities 5.4, twitter 0.29, canada 0.77.
 pub const PART_BYTES: usize = 1 << 16;
 
-/// Whether the engine copies large packed arrays of this type at memory speed; only extensions must zero the
-/// new array first. Debug builds of the engine copy them element by element. An extension's `resize` and copy
-/// reach 0.7 × the engine's speed in release builds, and 3 × in debug builds (`cargo xtask bench Packed`).
+/// Whether the engine copies large packed arrays of this type at memory speed. Debug builds of the engine
+/// copy them element by element. Unlike the engine, an extension must zero the new array first. Its `resize`
+/// and copy reach 0.7 × the engine's speed in release builds, and 3 × in debug builds
+/// (`cargo xtask bench Packed`).
 pub fn engine_is_as_fast(ty: VariantType) -> bool {
     use VariantType as T;
     let plain = matches!(

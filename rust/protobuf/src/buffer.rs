@@ -5,7 +5,7 @@ use variant_codec::{ErrorKind, Result};
 
 use crate::varint::{LONGEST_VARINT, put_varint, varint_len};
 
-/// An output buffer. Faster than appending to a [`Vec`], because its bytes are initialised in advance.
+/// An output buffer. Faster than appending to a [`Vec`], because the buffer initialises bytes in advance.
 #[derive(Debug, Default)]
 pub(crate) struct Buffer {
     bytes: Vec<u8>,

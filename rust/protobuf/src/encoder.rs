@@ -83,9 +83,9 @@ pub struct MessageEncoder<'s> {
     depth: u32,
     /// Scratch memory for sorting segments.
     spare: Vec<u8>,
-    /// By oneof: the rank of the member found so far, or [`NONE`].
+    /// The rank of the member found so far in each oneof, or [`NONE`].
     members: Vec<u16>,
-    /// By field: the rank of the field that followed it last time, as in [`Tables::followers`]. Empty while
+    /// The rank of the field that followed each field last time, as in [`Tables::followers`]. Empty while
     /// all keys arrive in order.
     followers: Vec<u16>,
 }
@@ -323,7 +323,7 @@ impl<'s> Sink for MessageEncoder<'s> {
         match self.next {
             NextValue::Single(field) => {
                 if value == 0 && self.leaves_zero_out(field) {
-                    // Fields of other types must refuse a zero rather than omit it.
+                    // A field that does not take numbers must refuse a zero rather than omit it.
                     return if field.kind.takes_numbers() {
                         Ok(())
                     } else {

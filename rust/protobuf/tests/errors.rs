@@ -515,8 +515,8 @@ fn schemas_without_measure() {
     assert!(compile(&both).unwrap_err().contains("too many paths through public imports"));
     let large = format!("// {}", "-".repeat(1 << 20));
     assert!(compile(&alone(large)).unwrap_err().contains("larger than 1048576 bytes"));
-    // Statements that would take the compiler minutes are refused. A tenth as many statements, which take
-    // seconds, reach the compiler.
+    // More than 10,000 statements would take the compiler minutes, and are refused. 1,000 statements take
+    // seconds, and reach the compiler.
     let wrong = |count: usize| format!("message M {{\n{}}}", "int32 f = 1;\n".repeat(count));
     assert_eq!(
         compile(&alone(wrong(10_000))).unwrap_err(),

@@ -545,7 +545,7 @@ func _paste() -> void:
 		tab.paste()
 		await _until(func() -> bool: return tab.contents.bytes == bytes)
 		_check("pasted bytes are shown", tab.contents.nodes.size() == 3)
-		# Drops files from outside the editor: the window calls this method wherever the mouse is.
+		# Drops files from outside the editor: the window calls the panel's method for any position of the mouse.
 		for target: Control in [EditorInterface.get_base_control(), tab]:
 			var is_outside := target != tab
 			tab.get_viewport().warp_mouse(Vector2(5, 5) if is_outside else tab.get_global_rect().get_center())

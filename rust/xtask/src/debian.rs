@@ -41,7 +41,7 @@ pub fn machine() -> Option<Machine> {
     for tool in ["apt-get", "dpkg"] {
         which::which(tool).ok()?;
     }
-    // With an empty, writable folder for its lists, apt needs no privileges and prints where it would fetch them.
+    // With an empty, writable folder for its lists, apt needs no privileges and prints the lists' addresses.
     let lists = tempfile::tempdir().ok()?;
     fs::create_dir(lists.path().join("partial")).ok()?;
     let mut apt = Command::new("apt-get");
@@ -80,7 +80,7 @@ impl Machine {
     }
 
     /// Downloads `packages` of a suite and their dependencies, and unpacks them into `folder`. The output
-    /// names the packages as `what`.
+    /// calls the packages `what`.
     pub fn install(&self, suite: &str, what: &str, packages: &[&str], folder: &Path) -> Result<()> {
         let apt = Apt::prepare(folder, self, suite, packages)?;
 

@@ -1,4 +1,4 @@
-//! `cargo xtask definitions`: tests the format's definitions for other tools on the engine's bytes.
+//! `cargo xtask definitions`: tests the format's definitions for other tools, using the engine's bytes.
 
 use std::env;
 use std::process::Command;

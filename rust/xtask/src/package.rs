@@ -175,7 +175,7 @@ fn libraries(manifest: &str) -> BTreeSet<String> {
     named.map(str::to_owned).collect()
 }
 
-/// Returns whether an addon file ships. Of the files in `bin/`, only those that `manifest` names ship.
+/// Returns whether an addon file ships. A file in `bin/` ships only if `manifest` names it.
 fn ships(file: &str, manifest: &str) -> bool {
     if file.starts_with("bin/") {
         return manifest.contains(&format!("\"{file}\""));

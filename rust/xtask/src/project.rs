@@ -35,7 +35,7 @@ impl<'a> Project<'a> {
         &self.godot.version
     }
 
-    /// Lists the extension for loading, as an editor does when it opens the project.
+    /// Adds the extension to the project's list of extensions, as an editor does when it opens the project.
     pub fn register_extension(&self) -> Result<()> {
         let list = self.folder.join(".godot/extension_list.cfg");
         if list.is_file() {

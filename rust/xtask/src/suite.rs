@@ -131,7 +131,8 @@ fn exported(workspace: &Workspace, godot: &Godot, options: &Conformance) -> Resu
 
 pub const NO_TEMPLATE: &str = "this Godot has no export template beside it";
 
-/// Exports the copy of the project in `folder` as a game for `architecture` that runs all suites.
+/// Turns the copy of the project in `folder` into a game that runs all suites, and exports it for
+/// `architecture`.
 pub fn exported_game(
     workspace: &Workspace,
     godot: &Godot,
@@ -148,7 +149,7 @@ pub const RUNNER: &str = "suites/run.gd";
 /// The script that makes every method panic.
 pub const PANICS: &str = "suites/panics.gd";
 
-/// Makes the copy of the project in `folder` a game that runs this script.
+/// Turns the copy of the project in `folder` into a game that runs this script.
 pub fn make_game(folder: &Path, script: &str) -> Result<()> {
     // Release templates take no `--script`, so the script becomes the main loop, which needs a name.
     let runner = folder.join(script);

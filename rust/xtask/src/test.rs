@@ -224,7 +224,7 @@ fn soaked(on: &Stage<'_>, activity: &str) -> Result<Tally> {
     soak::slice(on.workspace, on.godot, activity)
 }
 
-/// Runs the suites `only` with few random values. If `only` is empty, runs all suites with the default
+/// Runs the suites in `only` with few random values. If `only` is empty, runs all suites with the default
 /// number.
 fn suite(on: &Stage<'_>, only: &str, access: Access) -> Result<Tally> {
     let options = if only.is_empty() {

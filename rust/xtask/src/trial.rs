@@ -51,7 +51,7 @@ const SCHEMAS: [(&str, &str); 6] = [
     ("ignored/a.proto", ""),
     (".hidden/a.proto", ""),
 ];
-/// The text of a schema that the preset's filters also include.
+/// The text of a schema that both the addon and the preset's filters would include.
 const FILTERED: &str = "syntax = \"proto3\"; // filtered\n";
 
 /// The number of frames after which the editor has finished its first scan, loaded extensions and enabled
@@ -273,7 +273,7 @@ impl<'a> Trial<'a> {
         judge::suite(&run::watch(&mut run, Echo::All, RUN_LIMIT)?)
     }
 
-    /// Adds schemas, some of which `main.gd` expects in the game, and circular links.
+    /// Adds circular links and schemas. `main.gd` expects some of the schemas in the game.
     fn add_schemas(&self) -> Result<()> {
         let folder = self.folder.path();
         for (path, text) in SCHEMAS {

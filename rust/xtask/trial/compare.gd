@@ -1,5 +1,5 @@
 extends RefCounted
-## Compares a batch with the engine's own function, and encodes a message with a schema of the project.
+## Compares a batch's bytes with the engine's, and encodes a message with a schema of the project.
 
 ## The example of the official protobuf documentation (150 in field 1), wrapped in field 1 of another message.
 const MESSAGE: PackedByteArray = [0x0a, 0x03, 0x08, 0x96, 0x01]

@@ -11,7 +11,7 @@ const MEMORY: usize = 64 << 20;
 #[global_allocator]
 static ALLOCATOR: Cap<System> = Cap::new(System, MEMORY);
 
-/// Mutates the first `size` bytes: with libFuzzer's mutations for even seeds, otherwise by words. Returns the
+/// Mutates the first `size` bytes: with libFuzzer if the seed is even, otherwise with [`mutate`]. Returns the
 /// new size.
 pub fn mutated(data: &mut [u8], size: usize, max: usize, seed: u32) -> usize {
     if seed % 2 == 0 {

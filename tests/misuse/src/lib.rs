@@ -12,7 +12,7 @@ use variant_engine::Access;
 
 use cases::{CASES, Case};
 
-/// The environment variable with which the library uses only the engine's documented functions.
+/// The environment variable that makes the library use only the engine's documented functions.
 const PORTABLE: &str = "MISUSE_PORTABLE";
 
 struct Extension;

@@ -57,7 +57,7 @@ pub struct Format {
     pub godot4: bool,
     /// Accept losses between the formats of Godot 3 and 4: read Godot 3's objects as Dictionaries, and
     /// replace its invalid characters. With `convert --to-godot3`, round numbers to 32 bits, and replace
-    /// values that Godot 3 cannot hold; all changes of types are listed, also those that lose nothing
+    /// values that Godot 3 cannot hold; all changes of types are listed, including those that lose nothing
     #[arg(long)]
     pub lossy: bool,
     /// The treatment of damage in a compressed file.
@@ -273,7 +273,7 @@ impl Input {
     }
 
     /// Whether the file starts with the header of a Dictionary, perhaps a damaged one. Lengths of records are
-    /// multiples of four, except in records without padding, which engines read.
+    /// multiples of four, except in records without padding, which engines also read.
     fn starts_with_dictionary(&self) -> Outcome<bool> {
         let read = |at, into: &mut [u8]| {
             self.source.read_at(at, into).map_err(|error| Failure::file(&self.name, &error))

@@ -42,7 +42,7 @@ impl<'p> Place<'p> {
         let limits = limits();
         self.each_value(input, |index, offset, bytes| {
             let place = View::within(bytes, &limits).and_then(|view| {
-                // No bytes may follow a value that the path selects as a whole.
+                // If the path selects the whole value, no bytes may follow it.
                 if self.steps.is_empty() {
                     view.check_end()?;
                 }

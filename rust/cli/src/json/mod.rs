@@ -54,7 +54,7 @@ pub fn json(input: &Input, lines: bool, notation: Notation, out: &mut Output) ->
         },
     )?;
     let end = match (is_list, is_empty) {
-        // On two lines, because `from-json` would read `[]` on one line as one record.
+        // An empty list takes two lines, because `from-json` would read `[]` on one line as one record.
         (true, true) => "[\n]\n",
         (true, false) => "\n]\n",
         (false, _) => "",
@@ -92,8 +92,8 @@ pub fn get(input: &Input, path: &str, notation: Notation, as_bytes: bool, out: &
 pub enum As {
     /// One value.
     Value,
-    /// One record for each value, such as each line. If the first line of the text is only `[`, as in the
-    /// output of `json` for records, each element of this array becomes a record.
+    /// One record for each value; usually, each line is a value. If the first line of the text is only `[`,
+    /// as in the output of `json` for records, each element of this array becomes a record.
     Records,
     /// A record for each element of the outermost array.
     Elements,

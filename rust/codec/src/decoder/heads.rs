@@ -35,7 +35,7 @@ impl<'a, D: Dialect> Decoder<'a, D> {
         decoder
     }
 
-    /// This decoder for reading a key. It charges nested keys, and limits how deeply containers may be
+    /// This decoder, set up to read a key. It charges nested keys, and limits how deeply containers may be
     /// nested.
     pub(crate) fn in_key(mut self) -> Self {
         self.in_key = true;

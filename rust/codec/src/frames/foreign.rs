@@ -54,8 +54,8 @@ impl Foreign {
 }
 
 /// Whether the ZIP signature is the length prefix of a record of 67,324,752 bytes. In a record, a type id
-/// and an element count follow, and values of the type (of Godot 4 or 3) can have that many bytes. In a ZIP file, small
-/// numbers follow: the version that readers need, the flags and the compression method.
+/// and an element count follow. Values of this type (in Godot 4 or 3) can have that many bytes. In a ZIP
+/// file, small numbers follow: the version that readers need, the flags and the compression method.
 fn is_record_of_zip(bytes: &[u8]) -> bool {
     const MOST_METHODS: u8 = 99;
 
@@ -191,9 +191,9 @@ fn count_whole<S: ReadAt + ?Sized>(source: &S, bytes: &mut Vec<u8>) -> Result<us
     Ok(TESTED)
 }
 
-/// The file offset of the first record that is neither a value that the engine reads nor such a value with
-/// zeros after it. Such a record shows Godot 3's format or damage. Tests the first four records, up to the
-/// first one that is empty, truncated or longer than 64 MiB.
+/// The file offset of the first record that the engine cannot read, or that has bytes other than zeros after
+/// its value. Such a record shows Godot 3's format or damage. Tests the first four records, up to the first
+/// one that is empty, truncated or longer than 64 MiB.
 ///
 /// # Errors
 /// As [`foreign`].
@@ -225,8 +225,8 @@ pub const SHOWS_GODOT3: u32 = 2;
 
 /// The weight of `bytes` as evidence that the file is Godot 3's. `bytes` must be a value of Godot 3 and not
 /// of Godot 4. One changed bit may turn a value of Godot 4 into a pool array of Godot 3, or into an Array of
-/// vectors, so two of these are needed. A Dictionary, or any other Array, is enough if it is not empty. So
-/// is a value that is alone in its file, if Godot 4 has another id for its type.
+/// vectors, so two of these are needed. A Dictionary, or any other Array, is enough if it is not empty. A
+/// value that is alone in its file is also enough if its type has another id in Godot 4.
 pub fn evidence_of_godot3(bytes: &[u8], is_alone: bool) -> u32 {
     let mut cursor = Cursor::new(bytes, 0);
     let header = cursor.u32().map(|header| header as u8);
@@ -244,7 +244,7 @@ pub fn evidence_of_godot3(bytes: &[u8], is_alone: bool) -> u32 {
     }
 }
 
-/// [`Foreign::Godot3`] if the first records show it, and none of them is a value of Godot 4 only.
+/// [`Foreign::Godot3`] if the first records show this format, and each of them is a valid value of Godot 3.
 fn godot3<S: ReadAt + ?Sized>(source: &S, bytes: &mut Vec<u8>) -> Result<Option<Foreign>> {
     let limits = Limits { allow_objects: true, ..Limits::for_save_files() };
     let (mut records, mut evidence) = (FirstRecords::of(source)?, 0);

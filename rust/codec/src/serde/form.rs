@@ -93,8 +93,8 @@ pub(super) fn named(name: &str, payload: Value) -> Result<Value> {
     }
 }
 
-/// Reads the value of the form with this name from a program's field. Nil is a missing value. The function
-/// also accepts a value of the type itself, and components as the fields of a struct, in order.
+/// Reads the value of the form with this name from a program's serialized field. Nil is a missing value. The
+/// function also accepts a value of the type itself, and components as the fields of a struct, in order.
 ///
 /// # Errors
 /// Fails if the payload is not the content of that form.

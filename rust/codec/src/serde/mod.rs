@@ -74,8 +74,8 @@
 //! | typed containers | untyped ones | |
 //!
 //! Other Rust types are read as usual, except i128 and u128, which are errors. A PackedByteArray for a `Vec<u8>` is
-//! an error too: use [`byte_array`]. Dictionaries stay Dictionaries, even if they look like the forms below. Only
-//! if serde buffers another format, such as JSON, are they read as these forms.
+//! an error too: use [`byte_array`]. Dictionaries stay Dictionaries, even if they look like the forms below.
+//! They are read as these forms only if serde buffers another format, such as JSON.
 //!
 //! A [`Value`] that is flattened, or is the whole content of a variant of an internally tagged enum, must be
 //! an untyped Dictionary or Nil. Nil adds nothing, and is read back as an empty Dictionary.

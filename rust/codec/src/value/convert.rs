@@ -8,8 +8,8 @@ use std::str::FromStr;
 use super::types::{Array, Dictionary, NodePath, Object, Value};
 use crate::error::{Error, ErrorKind, Result, quoted};
 
-/// A type of elements whose collections convert into one value: a PackedByteArray for `u8`, an Array for
-/// other types.
+/// An element of collections that convert into one value: a PackedByteArray for `u8`, an Array for other
+/// types.
 ///
 /// The trait is implemented for types that convert into a [`Value`], so that their `Vec`s, slices and arrays
 /// convert too. For a type of your own, an empty `impl` is enough.

@@ -132,7 +132,7 @@ impl<'a, D: Dialect> View<'a, D> {
         Spot { at: self.at, end: self.bytes.len(), depth: self.depth, form: self.form }
     }
 
-    /// The value at a spot of a view of the same bytes. In other bytes, the result is arbitrary or an error.
+    /// The value at a spot of these bytes. For a spot of other bytes, the result is arbitrary or an error.
     ///
     /// # Errors
     /// As [`View::new`].
@@ -395,7 +395,7 @@ impl<'a, D: Dialect> View<'a, D> {
         self.at
     }
 
-    /// All bytes that the view was made of.
+    /// All bytes that the view was created from.
     pub(crate) fn whole(&self) -> &'a [u8] {
         self.bytes
     }

@@ -13,14 +13,14 @@ impl<'a, D: Dialect> View<'a, D> {
     /// The elements of an Array or packed array; none for other values.
     ///
     /// # Errors
-    /// Fails if the bytes cannot hold the count, or if an element has another type than declared.
+    /// Fails if the bytes cannot hold the count, or if an element does not have the declared type.
     pub fn elements(&self) -> Result<Elements<'a, D>> {
         let elements = Elements::of(*self)?;
         self.refuse_misfits(&elements.head)?;
         Ok(elements)
     }
 
-    /// Writes the elements of an Array or packed array with indexes in `range`, as an Array. Indexes past the
+    /// Writes the elements with indexes in `range` of an Array or packed array, as an Array. Indexes past the
     /// end are ignored. A typed Array stays typed. The limits apply to all these elements together.
     ///
     /// # Errors

@@ -76,8 +76,7 @@ impl KnownOffsets {
         Self { least: 0, ..Self::default() }
     }
 
-    /// This cache for views that share the limits on keys with earlier views, which have used
-    /// `spent`.
+    /// This cache, for views that share the limits on keys. Earlier views have used `spent` of these limits.
     pub(super) fn after(self, spent: Spent) -> Self {
         Self { spent: Some(Mutex::new(spent)), ..self }
     }

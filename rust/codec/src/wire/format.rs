@@ -30,7 +30,7 @@ pub const COUNT_MASK: u32 = 0x7FFF_FFFF;
 pub const NODE_PATH_NEW_FORMAT: u32 = 0x8000_0000;
 /// NodePath flag: the path starts at the root.
 pub const NODE_PATH_ABSOLUTE: u32 = 1;
-/// NodePath flag of old writers: one more subname than counted.
+/// NodePath flag of old writers: the path has one more subname than its count says.
 pub const NODE_PATH_EXTRA_SUBNAME: u32 = 2;
 /// Offset of the first part's text in a NodePath: after the header, the counts of names and subnames, the flags, and
 /// the length of the text.
@@ -39,8 +39,9 @@ pub const NODE_PATH_TEXT: usize = 20;
 pub const PACKED_ELEMENTS: usize = 8;
 /// The deepest level that a value may have; the outermost value is at level 0.
 pub const MAX_DEPTH: u32 = 1024;
-/// The deepest nesting of containers in a Dictionary key. Beyond it, the engine prints an error whenever it
-/// compares the key with another of the same hash; beyond 100, also whenever it hashes the key.
+/// The deepest nesting of containers in a Dictionary key. If a key is nested deeper, the engine prints an
+/// error whenever it compares the key with another key of the same hash; beyond 100 levels, also whenever it
+/// hashes the key.
 pub const MAX_KEY_DEPTH: u32 = 49;
 /// Size in bytes of the length prefix of a record in a batch; the prefix is a little-endian u32.
 pub const FRAME_BYTES: usize = 4;

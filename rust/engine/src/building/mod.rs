@@ -62,8 +62,8 @@ enum Open {
         is_left: bool,
     },
     /// `value` is the slot of the entry's value in the Dictionary. It is null until the key is put. If the
-    /// key was refused, this stays null; the value then replaces the key, and is dropped. `copied` iterates
-    /// over the copied entries that have no value yet.
+    /// key was refused, it stays null; the entry's value is then put in the slot of the key, and is dropped.
+    /// `copied` iterates over the copied entries that have no value yet.
     Dictionary {
         dictionary: Borrowed,
         key: Variant,
@@ -215,7 +215,8 @@ impl<'s> Building<'s> {
         self.place = std::ptr::null_mut();
     }
 
-    /// Closes the innermost open container and returns it. The next value again goes where the container was opened.
+    /// Closes the innermost open container and returns it. The slot of the next value is again the same as
+    /// before the container was opened.
     #[inline(always)]
     fn pop(&mut self) -> Option<Open> {
         let closed = self.open.pop();

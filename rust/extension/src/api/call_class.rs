@@ -133,7 +133,7 @@ impl StaticMethod for EncodedSize {
             catch_panic(METHOD, || held(value, full_objects, Objects::AsIds { warns: false }, encoded_size));
         *size = measured.map_or_else(
             |error| {
-                // Only internal errors are printed; `encode` prints the others.
+                // Print only internal errors here; `encode` prints the others.
                 if matches!(error.kind(), ErrorKind::Internal(_)) {
                     report::failure(METHOD, &error);
                 }

@@ -140,7 +140,7 @@ impl GodotConvert for ErrorCode {
 }
 
 impl ToGodot for ErrorCode {
-    // Codes are passed by value, as an `i32` is: godot-rust's type for passing by value has no public name.
+    // The type that `i32` uses, because godot-rust's type for passing by value has no public name.
     type Pass = <i32 as ToGodot>::Pass;
 
     fn to_godot(&self) -> i32 {

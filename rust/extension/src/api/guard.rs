@@ -60,7 +60,7 @@ impl OnFailure for Code {
     }
 }
 
-/// Runs an entry point. `method` is its class and name in scripts.
+/// Runs an entry point. `method` is the entry point's class and name in scripts.
 #[inline(always)]
 pub fn guard<R: OnFailure>(method: &'static str, call: impl FnOnce() -> R) -> R {
     catch_panic(method, || Ok(call())).unwrap_or_else(|error| R::failed(method, &error))

@@ -185,7 +185,7 @@ impl FastVariantJob {
         result.as_mut().map(|(result, created)| look(result, created))
     }
 
-    /// Returns the result to the caller, if there is one.
+    /// Returns the result, if there is one, and keeps its objects alive for the caller.
     fn result(&self) -> Option<Gd<FastVariantResult>> {
         self.look(|result, created| {
             created.leave();

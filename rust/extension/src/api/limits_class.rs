@@ -148,8 +148,7 @@ impl IResource for FastVariantLimits {
     #[func(gd_self)]
     fn to_string(this: Gd<Self>) -> GString {
         guard("FastVariantLimits.to_string", || {
-            // As in the engine's text for resources, the name and path come first; nothing if both
-            // are empty.
+            // As in the engine's text for resources, the name and path come first, unless both are empty.
             let (name, path) = (this.get_name(), this.get_path());
             let from = match (name.is_empty(), path.is_empty()) {
                 (true, true) => String::new(),

@@ -33,8 +33,8 @@ pub fn count(count: usize, one: &str, many: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{count} {many}") }
 }
 
-/// The type of a value. For bools and numbers, also the value; for texts, containers and packed arrays, also
-/// the size.
+/// The type of a value; also the value of a bool or number, and the size of a text, container or packed
+/// array.
 pub struct Value<'a>(pub &'a Variant);
 
 impl Display for Value<'_> {

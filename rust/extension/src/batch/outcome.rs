@@ -140,7 +140,8 @@ impl Outcome {
         (failed, self.created.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The finished batch. If memory ran out, it has no slots, and the first item has failed.
+    /// The finished batch. If memory ran out, the batch has no slots, and only the first item counts as
+    /// failed.
     pub fn into_batch<T: Element>(self, filled: Result<(OwnArray<T>, ()), Error>) -> Batch<T> {
         let filled = match self.no_memory.get() {
             Some(error) => Err(error.clone()),
@@ -163,8 +164,8 @@ impl Outcome {
     }
 }
 
-/// Fills slots with the results of `decode`, which takes an index and also returns the number of bytes read. Stops
-/// after a part, or after a failed item if all later ones are skipped.
+/// Fills slots with the results of `decode`, which takes an index and also returns the number of bytes read.
+/// Stops after a part, or before items that are skipped because an earlier item failed.
 pub fn fill_part(
     slots: &mut Slots<'_>,
     outcome: &Outcome,

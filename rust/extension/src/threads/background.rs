@@ -60,7 +60,8 @@ static WORKERS: Mutex<Workers> = Mutex::new(Workers { reading: None, writing: No
 /// Queues the work that `make` returns, to run in the background. Returns the work if there is no thread for
 /// it.
 ///
-/// `make` is called in the order of the queue, so that it can join other queues in the same order.
+/// `make` is called in the order of the queue: if `make` adds its work to another queue, that queue has the
+/// same order.
 pub fn queue(lane: Lane, make: impl FnOnce() -> Work) -> Result<(), Work> {
     let mut workers = lock(&WORKERS);
     let work = make();

@@ -35,7 +35,8 @@ pub fn open(engine: (u8, u8)) {
     IS_NEWER.store(engine > NEWEST_KNOWN, Ordering::Relaxed);
 }
 
-/// The maximum number of keys in a Dictionary that is cheap even if all keys collide, unless they are nested.
+/// The maximum number of keys in a Dictionary that is cheap even if all keys collide. Nested keys always
+/// count.
 pub const FEW_KEYS: usize = 16;
 
 /// The allowed cost.

@@ -147,8 +147,8 @@ struct Walker<'a, 's> {
     splitter: Option<&'s Splitter<'a>>,
     /// The deepest allowed level of a container. Strict readers limit levels in keys further.
     deepest: u32,
-    /// Whether a freed or null object is an error. In strict mode, it is one inside a container that is a
-    /// key, because two such keys may decode to the same key.
+    /// Whether a freed or null object is an error. Strict mode sets this inside a container that is a key,
+    /// because two such keys may decode to the same key.
     refuses_nulls: bool,
 }
 
@@ -339,7 +339,7 @@ impl<'a, 's> Walker<'a, 's> {
             let elements = self.reader.elements(container);
             return (0..elements.len()).any(|index| elements.get(index).is_none_or(may_hold_objects));
         }
-        // If there is no memory for the entries, the caller finds none either.
+        // If there is no memory for the entries, the caller fails to read them too.
         let Ok((mut entries, _)) = self.reader.entries(container, false) else { return true };
         while let Some((key, value)) = self.reader.next_entry(&mut entries) {
             if may_hold_objects(key) || may_hold_objects(value) {

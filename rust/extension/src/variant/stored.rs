@@ -17,7 +17,7 @@ use variant_codec::{Error, Result};
 use variant_engine::{class_name, get_property, text_of};
 
 /// The stored properties of objects. If all objects of a class and script have the same properties, these are
-/// queried once in a call.
+/// queried once per call.
 ///
 /// A query makes the engine create a Dictionary for each property. `cargo xtask bench objects` encodes on one thread at
 /// 0.25 × the engine's speed with a query for each object, and at 2 × with one query.
@@ -28,7 +28,7 @@ type ClassAndScript = (StringName, Option<InstanceId>);
 
 pub struct Stored {
     pub class: GString,
-    /// Whether readers accept the class, once it has been checked.
+    /// Whether readers accept the class; empty until this is checked.
     refusal: OnceCell<Result<()>>,
     pub properties: Vec<Property>,
 }

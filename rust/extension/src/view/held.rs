@@ -136,7 +136,7 @@ pub fn built(
     }
 }
 
-/// Decodes the value of a view of bytes in `input`.
+/// Decodes the value of `view`. `input` contains the bytes of the view, or comes from [`no_input`].
 ///
 /// # Errors
 /// Fails if the bytes are invalid or contain objects.

@@ -23,7 +23,7 @@ pub struct Records {
     index: Index,
     limits: Limits,
     format: Format,
-    /// Set once there is a complete first record, and the data is known to be in `format`.
+    /// Set when a complete first record exists and the data is known to be in `format`.
     is_known: OnceLock<()>,
 }
 
@@ -200,7 +200,7 @@ impl Records {
     /// Calls `each` with the index and the bytes of each of these records.
     ///
     /// # Errors
-    /// As [`Records::len`]; also returns an error of `each`, with the index and offset of the record added.
+    /// As [`Records::len`]; also returns an error of `each`, and adds the record's index and offset to it.
     pub fn for_each(&self, range: Range<u64>, mut each: impl FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {
         self.check_format()?;
         frames::scan(&self.source, &self.index, range, &self.limits, |index, offset, record| {

@@ -19,8 +19,8 @@ use crate::variant::nested::Nested;
 
 /// A visitor of the fields of each row.
 pub trait EachRow {
-    /// Visits the row at `index`. `fields` has its fields in the order of the keys, and `input` is the input
-    /// for decoding them. `spent` is the share of the common limits that earlier rows of the same value
+    /// Visits the row at `index`. `fields` has the row's fields in the order of the keys, and `input` is the
+    /// input for decoding them. `spent` is the share of the common limits that earlier rows of the same value
     /// have used.
     ///
     /// # Errors
@@ -137,8 +137,8 @@ impl Test {
         }
         use VariantOperator as Is;
         let is_order = !matches!(self.operator, Is::EQUAL | Is::NOT_EQUAL | Is::IN);
-        // Arrays are not ordered, because each level of equal Arrays doubles the time of the engine's
-        // comparison.
+        // Arrays never pass `<` and the like, because each level of equal Arrays doubles the time of the
+        // engine's comparison.
         if is_order && field.ty() == VariantType::Array {
             return Ok(false);
         }
@@ -173,7 +173,7 @@ fn compare(found: Number, operator: VariantOperator, wanted: Number) -> Option<b
     }
 }
 
-/// The indexes of the rows at a path whose field passes the test.
+/// The indexes of the rows at `path` in which the field `key` passes the test.
 ///
 /// # Errors
 /// As [`for_each_row`].

@@ -211,7 +211,7 @@ fn range_of(found: &Found<'_>, held: &Held) -> Result<[u64; 2]> {
 fn slice_of_records(records: &Records, begin: i64, end: i64) -> Result<VarArray> {
     let (mut values, mut keys, mut spent) = (VarArray::new(), KeyCache::default(), Spent::default());
     let memory = MemoryBudget::default();
-    // Counts all records only if a negative index needs it.
+    // Counts all records only if an index is negative.
     let len = if begin >= 0 && end >= 0 { u64::MAX } else { records.len()? };
     let range = place(begin, len)..place(end, len);
     records.for_each(range, |_, record| {

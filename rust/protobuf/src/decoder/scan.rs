@@ -105,8 +105,8 @@ impl<'a> MessageDecoder<'a> {
         self.odd(last == Some(rank) && !may_repeat, at, Oddity::Repeated)
     }
 
-    /// Whether a record is an unknown field because its closed enum does not list the number. In a packed
-    /// list, only the unlisted elements are unknown.
+    /// Whether a record is an unknown field because the field's closed enum does not list the number. In a
+    /// packed list, only the unlisted elements are unknown.
     #[inline(never)]
     fn has_foreign_enum(
         &mut self,

@@ -146,7 +146,7 @@ impl Snippet {
     }
 }
 
-/// Replaces each four spaces of indentation with a tab, and indents by `tabs` more.
+/// Replaces every four spaces of indentation with a tab, and indents by `tabs` more.
 fn indented(code: &str, tabs: usize) -> String {
     let mut script = String::new();
     for line in code.lines() {

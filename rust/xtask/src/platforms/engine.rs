@@ -140,7 +140,7 @@ pub fn each(
     Ok(total)
 }
 
-/// The engine that `command` starts, through a script called `name`.
+/// An engine whose editor is a script called `name`, which runs `command`.
 pub fn started(toolchain: &Toolchain<'_>, name: &str, command: &Command) -> Result<Godot> {
     let editor = toolchain.folder(name);
     starter(command, &editor)?;

@@ -122,7 +122,7 @@ fn set_variable(folder: &Path, name: &str, value: &str) -> Result<()> {
     document::replace_once(&script(folder), first, &format!("{name}:\"{value}\",{first}"))
 }
 
-/// Patches a bug of emscripten 6.0.5: it uses the memory object of a thread before it exists, and the thread ends.
+/// Patches a bug of emscripten 6.0.5: a thread uses its memory object before that object exists, and ends.
 fn mend_threads(folder: &Path) -> Result<()> {
     let looks = "function growMemViews(){if(wasmMemory";
     document::replace_once(&script(folder), looks, &format!("{looks}&&wasmMemory"))

@@ -14,7 +14,7 @@ use crate::project::Project;
 use crate::run::{self, Echo};
 use crate::suite;
 
-/// The time limit of a process. A process that takes longer hangs.
+/// The time limit of a process. A process that takes longer has hung.
 const LIMIT: Duration = Duration::from_secs(120);
 /// The number of records that each of two processes appends.
 const RECORDS: u64 = 300;

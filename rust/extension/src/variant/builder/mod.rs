@@ -26,13 +26,13 @@ pub struct VariantBuilder<'k, 's> {
     conversions: &'static Conversions,
     keys: &'k mut KeyCache,
     refuses_colliding_keys: bool,
-    /// The number of nested keys in which the next value is.
+    /// The number of nested keys that the next value is part of.
     key_level: u32,
     /// The input, from which the engine copies some values itself.
     input: &'k Input<'k>,
     /// The key that was received last.
     key: Key,
-    /// The cursor of the Dictionary whose key is next.
+    /// The cursor of the Dictionary that the next key belongs to.
     cursor: RowCursor,
     /// Scratch memory for code units.
     units: Vec<u32>,

@@ -201,7 +201,7 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
     }
 
     fn node_path(&mut self, path: NodePathParts<'_>) -> Result<()> {
-        /// The memory of a name in all copies of the path, in bytes.
+        /// The memory that a name takes in all copies of the path together, in bytes.
         const PER_NAME: usize = 256;
 
         self.check_names(path)?;

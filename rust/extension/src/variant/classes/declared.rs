@@ -198,8 +198,8 @@ pub struct Checks {
     /// The number of conversions left. The converted values may be crafted to collide in hash tables, and nothing
     /// else counts them.
     pub conversions: Cell<usize>,
-    /// The limit on properties in an object's data that its class does not have: their names may collide,
-    /// too.
+    /// The limit on properties that an object's data has, but its class does not: their names may
+    /// collide, too.
     pub names: usize,
 }
 

@@ -38,7 +38,7 @@ pub struct Graph {
     values: Vec<Variant>,
     /// The indexes of the objects in the table, in the order of the table.
     table: Vec<usize>,
-    /// The indexes of the resources in keys, by path.
+    /// The indexes of the resources inside Dictionary keys, by path.
     keys: HashMap<String, usize>,
     /// Whether the value nests too deeply to be written.
     is_too_deep: bool,

@@ -588,7 +588,7 @@ impl TaggedFrame {
 }
 
 impl NewObject {
-    /// The meaning of the value at this key, the `entry`th of the Dictionary.
+    /// The meaning of the value at this key; `entry` is the number of the entry, counted from 1.
     fn part(&mut self, key: &str, entry: usize) -> Result<Part> {
         if key == tag::VERSION && entry == 2 {
             return Ok(Part::Version);
@@ -720,7 +720,7 @@ impl NewObject {
         Ok(())
     }
 
-    /// Stores unknown properties in the metadata. For a target, replaces the earlier ones.
+    /// Stores unknown properties in the metadata. If the object is the target, they replace earlier ones.
     fn keep_unknown(&self) {
         if self.unknown.is_some() || self.is_target && self.class.keeps_unknown {
             let kept = self.unknown.as_ref().map_or_else(Variant::nil, ToGodot::to_variant);

@@ -14,7 +14,7 @@ use super::declared::{global_class, is_of};
 const ROOT: &str = "res://";
 const UID: &str = "uid://";
 
-/// A folder whose resources of these types may be referred to.
+/// A folder from which data may refer to resources of these types.
 pub struct Folder {
     /// Ends with a slash.
     path: String,

@@ -20,7 +20,7 @@ pub struct Registered<'c> {
 }
 
 impl<'s> Walker<'_, 's> {
-    /// Writes the objects that are referred to, if there are any, and then the value.
+    /// Writes the table of objects, unless it is empty, and then the value.
     // Not inlined, so that it does not enlarge the stack frame in which small values are written.
     #[inline(never)]
     pub(super) fn write_root<S: Sink>(

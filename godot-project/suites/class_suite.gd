@@ -53,7 +53,7 @@ func test_form() -> bool:
 	var row := {&"@array": "Bag", "values": [bag]}
 	_check_form("Arrays of a class", classes, [[bags] as Array[Array]], [{&"@array": "Array", "values": [row]}])
 	_check_form("Arrays of a class by name", classes, {&"@x": bags} as Dictionary[StringName, Array], {
-		&"@dictionary": ["StringName", "Array"], "values": {&"@x": row} as Dictionary[StringName, Variant],
+		&"@dictionary": ["StringName", "Array"], "values": {&"@plain": {&"@x": row} as Dictionary[StringName, Variant]},
 	})
 	_check_form("keys of a class", classes, by_skill, {
 		&"@objects": [skill],
@@ -68,12 +68,15 @@ func test_form() -> bool:
 	var id := ResourceLoader.get_resource_uid(COLOURS)
 	var uid := "" if id == ResourceUID.INVALID_ID else ResourceUID.id_to_text(id)
 	_check_form("a resource", classes, load(COLOURS), {&"@resource": uid, "path": COLOURS})
-	for imitation: Dictionary in [{"@class": "Bag"}, {&"@ref": 0}, {&"@plain": {"@objects": 1}}, {"@": 1}, {&"@objects": [], "value": 2}]:
+	for imitation: Dictionary in [
+		{"@class": "Bag"}, {&"@ref": 0}, {&"@plain": {"@objects": 1}}, {"@": 1}, {&"@objects": [], "value": 2}, {"x": 1, "@class": "Bag"},
+		{"@t": 1} as Dictionary[String, int],
+	]:
 		var escaped: Variant = {&"@plain": imitation}
 		if imitation.has(&"@plain"):
 			escaped = {&"@plain": {&"@plain": {&"@plain": {"@objects": 1}}}}
 		_check_form("data that look like an object", classes, imitation, escaped)
-	for value: Variant in [{}, {"": 1}, {1: "@class"}, {"x": 1, "@class": "Bag"}, ["@class"], {"@t": 1} as Dictionary[String, int], {&"x": PackedByteArray([1])}]:
+	for value: Variant in [{}, {"": 1}, {1: "@class"}, ["@class"], {^"@class": 1}, {&"x": PackedByteArray([1])}]:
 		_check_form("data without objects", classes, value, value)
 	var versioned := FastVariantClasses.new()
 	versioned.register(Hero.Bag, {"name": "Bag", "version": 4, "properties": ["items"], "upgrade": func(data: Dictionary, _from: int) -> Dictionary: return data})
@@ -581,6 +584,69 @@ func test_what_the_engine_does_not_check() -> bool:
 	read = lazy.from_plain({&"@class": "E", "lazy": [4]})
 	checks.truth("ends", read.is_ok() and calls[0] > 1, "%d %s" % [calls[0], read.message])
 	Exported.on_read = Callable()
+	return true
+
+
+## JSON loses the types of containers, and sorts keys.
+func test_json() -> bool:
+	checks.subject(TYPE_OBJECT, "keys like tags in JSON")
+	var classes := FastVariantClasses.new()
+	classes.register(Hero, {"name": "SuiteHero", "properties": ["any", "counts"]})
+	var tags: Dictionary[StringName, int] = {&"@ref": 0, &"gold": 1}
+	for any: Variant in [{"bob": true, "@alice": false}, {"name": "x", "@class": "Bag"}, {"@class": "Bag"} as Dictionary[String, String]]:
+		var hero := Hero.new()
+		hero.any = any
+		hero.counts = tags
+		var read := classes.from_plain(_json(classes.to_plain(hero)))
+		checks.truth(str(any), read.is_ok() and read.value.any == Dictionary(any, TYPE_NIL, &"", null, TYPE_NIL, &"", null), read.message)
+		checks.truth("declared", read.is_ok() and read.value.counts == tags, read.message)
+	return true
+
+
+class Shy:
+	var hook: Callable
+	var hidden: int:
+		get:
+			hook.call()
+			return 1
+
+
+## What getters leave in the value is written, and can be read.
+func test_getters_that_change_the_value() -> bool:
+	checks.subject(TYPE_OBJECT, "getters that change the value")
+	var classes := FastVariantClasses.new()
+	classes.register(Shy, {"name": "Shy", "properties": ["hidden"]})
+	var shy := Shy.new()
+	var other := Shy.new()
+	other.hook = func() -> void: pass
+	var lists := [shy, other, other]
+	var keys := {shy: 1, other: 2}
+	for case: Array in [
+		["removed from a list", lists, lists.clear],
+		["removed from keys", keys, func() -> void: keys.erase(other)],
+		["added to a list", [shy, other, lists], lists.append.bind(other)],
+		["added to keys", [shy, other, keys], func() -> void: keys[other] = 3],
+	]:
+		shy.hook = case[2]
+		var read := classes.decode(classes.encode(case[1]))
+		checks.truth(case[0], read.is_ok(), read.message)
+		shy.hook = func() -> void: pass
+		checks.same_bytes(case[0], classes.encode(case[1]), classes.encode(read.value) if _calm(read.value) else PackedByteArray())
+	var nested: Variant = other
+	for _level in 50:
+		nested = [nested]
+	checks.truth("a key that is too deep", "nested deeper than 49 levels" in classes.try_encode({nested: 1}).message)
+	return true
+
+
+## Makes getters of read objects do nothing.
+func _calm(value: Variant) -> bool:
+	if value is Shy:
+		value.hook = func() -> void: pass
+	elif value is Dictionary:
+		value.keys().map(_calm)
+	elif value is Array:
+		value.map(_calm)
 	return true
 
 

@@ -447,7 +447,7 @@ impl<'a, 's> Walker<'a, 's> {
         sink: &mut S,
         depth: u32,
     ) -> Result<()> {
-        if self.looks_tagged(variant) {
+        if self.has_key_like_tag(variant) {
             return self.write_plain(variant, sink, depth);
         }
         self.write_bare_dictionary(variant, sink, depth)

@@ -3,6 +3,7 @@
 //! Getters run while objects are collected. No script runs while they are written.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use godot::builtin::{StringName, VarDictionary, Variant};
@@ -47,13 +48,15 @@ pub struct Graph {
 pub struct Found {
     id: u64,
     pub what: What,
-    /// The index of its first value in [`Graph::values`].
-    first: usize,
+    /// The indexes of its values in [`Graph::values`].
+    values: Range<usize>,
     /// The names of kept properties that its class does not have. Their values follow the values of the
     /// class's properties.
     unknown: Option<Box<[String]>>,
     /// Its index in the table.
     slot: Option<usize>,
+    /// Whether the value still refers to it after all getters have run.
+    is_placed: bool,
     is_in_table: bool,
 }
 
@@ -70,6 +73,14 @@ pub enum What {
 /// A value to visit, its level, and whether it is inside a key.
 struct Visit(Variant, u32, bool);
 
+/// Where an object was found.
+#[derive(Clone, Copy)]
+struct Place {
+    in_key: bool,
+    /// Whether it cannot be written inline.
+    needs_table: bool,
+}
+
 impl Graph {
     /// Collects the objects of a value. Getters run.
     ///
@@ -79,19 +90,41 @@ impl Graph {
     pub fn of(value: &Variant, registry: &Registry) -> Result<Self> {
         let _running = Nested::enter()?;
         let mut graph = Self::default();
-        let (reader, memory) = (Reader::new(), MemoryBudget::default());
+        let memory = MemoryBudget::default();
+        graph.walk(value, &memory, |graph, object, _| graph.collect(object, registry, &memory))?;
+        // Getters may have changed containers. From here on, no script runs.
+        graph.walk(value, &memory, |graph, object, place| Ok(graph.place(object, place)))?;
+        for (index, found) in graph.objects.iter_mut().enumerate() {
+            if found.is_placed && found.is_in_table && matches!(found.what, What::Object(_)) {
+                found.slot = Some(graph.table.len());
+                add(&mut graph.table, index)?;
+            }
+        }
+        Ok(graph)
+    }
+
+    /// Calls `visit` with each object in a value, in the order in which objects are written. If `visit` returns
+    /// the index of the object, continues with the values of its properties.
+    fn walk(
+        &mut self,
+        value: &Variant,
+        memory: &MemoryBudget,
+        mut visit: impl FnMut(&mut Self, &HeldObject, Place) -> Result<Option<usize>>,
+    ) -> Result<()> {
+        let reader = Reader::new();
         let mut visits = vec![Visit(value.clone(), 0, false)];
         let mut containers = 0;
         while let Some(Visit(value, depth, in_key)) = visits.pop() {
             let added = visits.len();
-            let mut visit = |value: &Variant, in_key: bool| match may_hold_objects(reader, value) {
+            let mut queue = |value: &Variant, depth: u32, in_key: bool| match may_hold_objects(reader, value)
+            {
                 true => add(&mut visits, Visit(value.clone(), depth + 1, in_key)),
                 false => Ok(()),
             };
             match reader.ty(&value) {
                 // The writer reports this error with its path, and never writes the values that follow.
                 _ if depth > MAX_DEPTH => {
-                    graph.is_too_deep = true;
+                    self.is_too_deep = true;
                     break;
                 }
                 Some(VariantType::Array) => {
@@ -99,7 +132,7 @@ impl Graph {
                     if !is_plain(&reader.array_type(&value)) {
                         (0..elements.len())
                             .filter_map(|index| elements.get(index))
-                            .try_for_each(|element| visit(element, in_key))?;
+                            .try_for_each(|element| queue(element, depth, in_key))?;
                     }
                 }
                 Some(VariantType::Dictionary) => {
@@ -107,36 +140,19 @@ impl Graph {
                     if !(is_plain(&key) && is_plain(&held)) {
                         let (mut entries, _) = reader.entries(&value, false)?;
                         while let Some((key, held)) = reader.next_entry(&mut entries) {
-                            visit(key, true)?;
-                            visit(held, in_key)?;
+                            queue(key, depth, true)?;
+                            queue(held, depth, in_key)?;
                         }
                     }
                 }
                 Some(VariantType::Object) => {
                     let Some(object) = HeldObject::of(value) else { continue };
-                    let in_table = in_key || depth >= INLINE_LEVELS;
-                    if let Some(&known) = graph.by_id.get(&object.id()) {
-                        graph.objects[known].is_in_table = true;
-                        graph.check_key(known, in_key);
-                        continue;
-                    }
-                    if graph.by_id.len() == graph.by_id.capacity() {
-                        check_memory(graph.by_id.capacity().saturating_mul(2 * MOST_PER_ID))?;
-                    }
-                    graph.by_id.insert(object.id(), graph.objects.len());
-                    make_room(&mut graph.values, FEW_VALUES)?;
-                    let found = graph.add(&object, registry, in_table, &memory);
-                    let first = found.first;
-                    add(&mut graph.objects, found)?;
-                    graph.check_key(graph.objects.len() - 1, in_key);
-                    memory.charge(size_of::<Found>() + 64)?;
-                    memory.charge((graph.values.len() - first) * size_of::<Variant>())?;
-                    let depth = if in_table { 2 } else { depth };
-                    for value in &graph.values[first..] {
-                        if may_hold_objects(reader, value) {
-                            add(&mut visits, Visit(value.clone(), depth + 1, false))?;
-                        }
-                    }
+                    let place = Place { in_key, needs_table: in_key || depth >= INLINE_LEVELS };
+                    let Some(index) = visit(self, &object, place)? else { continue };
+                    let depth = if place.needs_table { 2 } else { depth };
+                    self.values[self.objects[index].values.clone()]
+                        .iter()
+                        .try_for_each(|value| queue(value, depth, false))?;
                 }
                 _ => continue,
             }
@@ -148,33 +164,57 @@ impl Graph {
             // Visit them in the order in which they will be written.
             visits[added..].reverse();
         }
-        for (index, found) in graph.objects.iter_mut().enumerate() {
-            if found.is_in_table && matches!(found.what, What::Object(_)) {
-                found.slot = Some(graph.table.len());
-                add(&mut graph.table, index)?;
-            }
+        Ok(())
+    }
+
+    /// Collects an object and its values, unless it is known. Getters run.
+    fn collect(
+        &mut self,
+        object: &HeldObject,
+        registry: &Registry,
+        memory: &MemoryBudget,
+    ) -> Result<Option<usize>> {
+        if self.by_id.contains_key(&object.id()) {
+            return Ok(None);
         }
-        Ok(graph)
+        if self.by_id.len() == self.by_id.capacity() {
+            check_memory(self.by_id.capacity().saturating_mul(2 * MOST_PER_ID))?;
+        }
+        let index = self.objects.len();
+        self.by_id.insert(object.id(), index);
+        make_room(&mut self.values, FEW_VALUES)?;
+        let found = self.add(object, registry, memory);
+        memory.charge(size_of::<Found>() + 64)?;
+        memory.charge(found.values.len() * size_of::<Variant>())?;
+        add(&mut self.objects, found)?;
+        Ok(Some(index))
+    }
+
+    /// Notes where an object will be written. An unknown object, which a getter has added, is refused by the
+    /// writer.
+    fn place(&mut self, object: &HeldObject, place: Place) -> Option<usize> {
+        let index = *self.by_id.get(&object.id())?;
+        let found = &mut self.objects[index];
+        let is_known = std::mem::replace(&mut found.is_placed, true);
+        found.is_in_table |= is_known || place.needs_table;
+        if place.in_key {
+            self.check_key(index);
+        }
+        (!is_known).then_some(index)
     }
 
     /// Refuses a resource in a key if another key has a second instance of the same resource: both keys would be read
     /// as one.
-    fn check_key(&mut self, index: usize, in_key: bool) {
+    fn check_key(&mut self, index: usize) {
         let What::Resource(place) = &self.objects[index].what else { return };
-        if in_key && *self.keys.entry(place.1.clone()).or_insert(index) != index {
+        if *self.keys.entry(place.1.clone()).or_insert(index) != index {
             let reason = format!("two keys are the resource {}, which was loaded twice", quoted(&place.1));
             self.objects[index].what = What::Refused(Box::new(Error::object(reason)));
         }
     }
 
-    /// Collects an object, and adds the values of its properties.
-    fn add(
-        &mut self,
-        object: &HeldObject,
-        registry: &Registry,
-        is_in_table: bool,
-        memory: &MemoryBudget,
-    ) -> Found {
+    /// An object; adds the values of its properties.
+    fn add(&mut self, object: &HeldObject, registry: &Registry, memory: &MemoryBudget) -> Found {
         let first = self.values.len();
         let mut unknown = None;
         let what = self.what(object, registry).and_then(|what| {
@@ -186,7 +226,8 @@ impl Graph {
             Ok(what)
         });
         let what = what.unwrap_or_else(|error| What::Refused(Box::new(error)));
-        Found { id: object.id(), what, first, unknown, slot: None, is_in_table }
+        let values = first..self.values.len();
+        Found { id: object.id(), what, values, unknown, slot: None, is_placed: false, is_in_table: false }
     }
 
     /// Adds the properties that were kept although the class does not have them.
@@ -237,7 +278,7 @@ impl Graph {
     /// The ids of the objects, each with the name of its class; resources of the project are
     /// omitted.
     pub fn ids(&self) -> impl Iterator<Item = (u64, &str)> {
-        self.objects.iter().filter_map(|found| match &found.what {
+        self.objects.iter().filter(|found| found.is_placed).filter_map(|found| match &found.what {
             What::Object(class) => Some((found.id, class.name.as_str())),
             _ => None,
         })
@@ -271,12 +312,15 @@ impl Graph {
         class: &Class,
     ) -> impl ExactSizeIterator<Item = (&'a str, &'a Variant)> + use<'a> {
         let names = found.unknown.as_deref().unwrap_or_default();
-        let values = self.values.get(found.first + class.properties.len()..).unwrap_or_default();
+        let values = self
+            .values
+            .get(found.values.start + class.properties.len()..found.values.end)
+            .unwrap_or_default();
         names.iter().map(String::as_str).zip(values)
     }
 
     pub fn values(&self, found: &Found, class: &Class) -> &[Variant] {
-        self.values.get(found.first..found.first + class.properties.len()).unwrap_or_default()
+        self.values.get(found.values.start..found.values.start + class.properties.len()).unwrap_or_default()
     }
 }
 

@@ -42,7 +42,7 @@ pub mod tag {
     /// A typed Dictionary. The value names the types of its keys and values; its entries are at [`VALUES`].
     pub const DICTIONARY: &str = "@dictionary";
     pub const VALUES: &str = "values";
-    /// A user's Dictionary whose first key looks like a tag.
+    /// A user's Dictionary that has a key like a tag.
     pub const PLAIN: &str = "@plain";
     /// A resource of the project. The value is its UID, which may be empty; its path is at [`PATH`].
     pub const RESOURCE: &str = "@resource";

@@ -154,6 +154,7 @@ impl<'s> Walker<'_, 's> {
         if depth >= format::MAX_DEPTH {
             return Err(ErrorKind::TooDeep.into());
         }
+        self.check_key_depth(depth)?;
         let mut dictionary = sink.begin_dictionary(count, ElementType::Untyped, ElementType::Untyped)?;
         begin_value(sink, &mut dictionary, VariantType::StringName, tag)?;
         write(sink, &mut dictionary)?;
@@ -236,8 +237,8 @@ impl<'s> Walker<'_, 's> {
         })
     }
 
-    /// Wraps a Dictionary whose first key looks like a tag: writes it as the value of [`tag::PLAIN`] in
-    /// another Dictionary.
+    /// Wraps a Dictionary that has a key like a tag: writes it as the value of [`tag::PLAIN`] in another
+    /// Dictionary.
     pub(super) fn write_plain<S: Sink>(self, variant: &Variant, sink: &mut S, depth: u32) -> Result<()> {
         let walker = self.without_splitter();
         self.write_tag(sink, (tag::PLAIN, 1), depth, |sink, _| {
@@ -245,24 +246,31 @@ impl<'s> Walker<'_, 's> {
         })
     }
 
-    /// Whether a Dictionary is written without types in its header, and its first key looks like a tag.
-    pub(super) fn looks_tagged(self, variant: &Variant) -> bool {
-        let has_type =
-            |declared: &ContainerType| !matches!(declared, ContainerType::Untyped) && !has_tag(declared);
-        if self.reader.declared_types(variant).iter().any(has_type) {
+    /// Whether a Dictionary has a key like a tag. If the data becomes JSON, types are lost and any key may
+    /// become the first one.
+    pub(super) fn has_key_like_tag(self, variant: &Variant) -> bool {
+        use VariantType as T;
+
+        let (declared, _) = self.reader.dictionary_types(variant);
+        if !matches!(declared, ContainerType::Untyped | ContainerType::Builtin(T::String | T::StringName)) {
             return false;
         }
-        // Without memory for the entries, writing them fails anyway.
-        let Ok((mut entries, _)) = self.reader.entries(variant, false) else { return false };
-        let Some((key, _)) = self.reader.next_entry(&mut entries) else { return false };
-        let start = Some(&u32::from(tag::START));
-        match self.reader.ty(key) {
-            Some(VariantType::String) => self.reader.string_units(key).first() == start,
-            Some(VariantType::StringName) => {
-                key.stringify().begins_with(char::from(tag::START).to_string().as_str())
+        let start = u32::from(tag::START);
+        let is_like_tag = |key: &Variant| match self.reader.ty(key) {
+            Some(T::String) => self.reader.string_units(key).first() == Some(&start),
+            Some(T::StringName) => {
+                key.stringify().chars().first().is_some_and(|unit| u32::from(*unit) == start)
             }
             _ => false,
+        };
+        // Without memory for the entries, writing them fails anyway.
+        let Ok((mut entries, _)) = self.reader.entries(variant, false) else { return false };
+        while let Some((key, _)) = self.reader.next_entry(&mut entries) {
+            if is_like_tag(key) {
+                return true;
+            }
         }
+        false
     }
 }
 

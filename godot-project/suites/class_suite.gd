@@ -544,6 +544,18 @@ func test_what_the_engine_does_not_check() -> bool:
 	for case: Array in [[{"bag": {&"@class": "Bag", "size": 7}}, "7 is not a value of"], [{"picky_kind": 3}, "3 is not a value of"], [{"picky_kind": 5}, ""]]:
 		var message := classes.from_plain({&"@class": "E"}.merged(case[0])).message
 		checks.truth(str(case[0]), message.is_empty() if case[1] == "" else message.begins_with(case[1]), message)
+	checks.subject(TYPE_OBJECT, "enums of scripts without a file")
+	for path: String in ["", "res://scene.tscn::GDScript_1"]:
+		var script := GDScript.new()
+		if path:
+			script.resource_path = path
+		script.source_code = "enum Kind {A = 5}\nvar kind := Kind.A"
+		script.reload()
+		var own := FastVariantClasses.new()
+		own.register(script, {"name": "Own"})
+		for kind: int in [5, 6]:
+			var message := own.from_plain({&"@class": "Own", "kind": kind}).message
+			checks.truth(path, message.is_empty() == (kind == 5), message)
 	checks.subject(TYPE_OBJECT, "a default with a type that its variable does not declare")
 	read = classes.from_plain({&"@class": "E", "loose": [1.5, "x"]})
 	checks.same_value("is not that of others", [1.5, "x"], read.value.loose)

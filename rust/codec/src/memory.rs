@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::error::{ErrorKind, Result};
 
 /// Requests below this size are not checked, because [`SPARE`] covers them.
-const SMALL: usize = 1 << 20;
+const SMALL: usize = 256 << 10;
 /// Memory to leave for small allocations. It is more than 32 MiB, so that the C library does not mistake the
 /// probe for a typical allocation and adapt its thresholds.
 const SPARE: usize = 33 << 20;

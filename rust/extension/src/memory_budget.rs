@@ -1,6 +1,6 @@
 //! [`MemoryBudget`]: checks for free memory while a call builds many small values.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use variant_codec::Result;
 use variant_codec::memory::check_memory;
@@ -9,6 +9,8 @@ use variant_codec::memory::check_memory;
 /// slow, and [`check_memory`] ignores small sizes. A check asks whether twice this size is free: more than the values
 /// take until the next check.
 const AT_ONCE: usize = 4 << 20;
+/// The first check comes sooner, because little may be left when the call begins.
+const FIRST: usize = 256 << 10;
 /// The maximum engine memory that one encoded byte takes, and the overhead of a value, in bytes.
 const MOST_PER_BYTE: usize = 64;
 const PER_VALUE: usize = 64;
@@ -19,7 +21,10 @@ const PER_ERROR: usize = 16 << 10;
 /// The memory that a call has taken since the last check, on all its threads. Code that builds several values in a call
 /// charges all of them to one budget. A value of more than 256 KiB is also checked by itself, while it is decoded.
 #[derive(Default)]
-pub struct MemoryBudget(AtomicUsize);
+pub struct MemoryBudget {
+    taken: AtomicUsize,
+    was_checked: AtomicBool,
+}
 
 impl MemoryBudget {
     /// The maximum memory that a value of this encoded size takes.
@@ -31,7 +36,7 @@ impl MemoryBudget {
     #[inline]
     pub fn add(&self, bytes: usize) {
         // Capped to avoid an overflow; more makes no difference.
-        self.0.fetch_add(bytes.min(AT_ONCE), Ordering::Relaxed);
+        self.taken.fetch_add(bytes.min(AT_ONCE), Ordering::Relaxed);
     }
 
     /// Adds an error that is kept.
@@ -45,10 +50,12 @@ impl MemoryBudget {
     /// [`ErrorKind::OutOfMemory`](variant_codec::ErrorKind::OutOfMemory).
     #[inline]
     pub fn check(&self) -> Result<()> {
-        if self.0.load(Ordering::Relaxed) < AT_ONCE {
+        let at_once = if self.was_checked.load(Ordering::Relaxed) { AT_ONCE } else { FIRST };
+        if self.unchecked() < at_once {
             return Ok(());
         }
-        self.0.store(0, Ordering::Relaxed);
+        self.taken.store(0, Ordering::Relaxed);
+        self.was_checked.store(true, Ordering::Relaxed);
         check_memory(2 * AT_ONCE)
     }
 
@@ -84,6 +91,6 @@ impl MemoryBudget {
 
     /// The memory taken since the last check.
     pub fn unchecked(&self) -> usize {
-        self.0.load(Ordering::Relaxed)
+        self.taken.load(Ordering::Relaxed)
     }
 }

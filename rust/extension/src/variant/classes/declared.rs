@@ -346,7 +346,7 @@ pub fn typed(container: &Variant, types: &[ContainerType; 2], checks: &Checks) -
 fn enum_values(name: &GString, script: &Gd<Script>) -> Option<Vec<i64>> {
     let name = text_of(name);
     let (class, name) = name.rsplit_once('.')?;
-    let is_named = |script: &Gd<Script>| script.get_global_name() == class || script.get_path() == class;
+    let is_named = |script: &Gd<Script>| script.get_global_name() == class || path_in_names(script) == class;
     let own = std::iter::successors(Some(script.clone()), |script| script.get_base_script()).find(is_named);
     if let Some(script) = own.or_else(|| script_named(class)) {
         let values = script.get_script_constant_map().get(name)?.try_to::<VarDictionary>().ok()?;
@@ -367,6 +367,15 @@ fn enum_values(name: &GString, script: &Gd<Script>) -> Option<Vec<i64>> {
         .map(|constant| db.class_get_integer_constant(&class, &StringName::from(constant)))
         .collect();
     (!values.is_empty()).then_some(values)
+}
+
+/// A script's path, as in the names of its enums. A script inside a scene has `::` in its path, and one that was
+/// created by code has no path.
+fn path_in_names(script: &Gd<Script>) -> String {
+    match text_of(&script.get_path()) {
+        path if path.is_empty() => format!("gdscript://{}.gd", script.instance_id().to_i64()),
+        path => path.replace("::", "."),
+    }
 }
 
 /// The path of the script with this global name.

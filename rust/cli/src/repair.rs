@@ -1,6 +1,6 @@
 //! `repair`: copies the whole records of a damaged file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::Write as _;
 use std::ops::Range;
 use std::path::Path;
@@ -141,6 +141,10 @@ struct Search<'b> {
     /// The end of a record, whole or damaged, that precedes a whole one. Anything inside this record that
     /// looks like a record is part of it.
     certain: usize,
+    /// The offset to which the length of a damaged record leads, if a whole record follows there.
+    claimed: usize,
+    /// Offsets before `claimed`, and whether the lengths from there lead to `claimed` exactly.
+    chains: HashMap<usize, bool>,
     /// The last record that was checked, by the offset of its length.
     checked: Option<(usize, Option<Range<usize>>)>,
     /// The end of a found record. A record is read there even if the search may read no more.
@@ -195,6 +199,8 @@ impl<'b> Search<'b> {
             damage: None,
             links: BTreeMap::new(),
             certain: 0,
+            claimed: 0,
+            chains: HashMap::new(),
             checked: None,
             expected: 0,
         }
@@ -211,12 +217,15 @@ impl<'b> Search<'b> {
         }
         drop(whole);
         for at in 0..self.bytes.len() {
+            if at < self.claimed {
+                self.find_inner_records(at);
+            }
             let (here, link) = (self.ends.remove(&at), self.links.remove(&at));
             if here.is_some() && self.work == 0 {
                 (self.expected, self.checked) = (at, None);
             }
             let is_expected = here.is_some() || link.is_some();
-            let may_start = is_expected || self.next(at) > Some(self.certain) && self.is_likely(at);
+            let may_start = is_expected || self.is_likely(at) && !self.is_hidden(at);
             let record = may_start.then(|| self.record_at(at)).flatten();
             let leads =
                 record.as_ref().is_some_and(|record| self.fit(record) >= FITS && !self.is_doubtful(record));
@@ -284,14 +293,58 @@ impl<'b> Search<'b> {
             self.damage = Some(damage);
         }
         let Some(next) = next.filter(|next| record.is_none() && *next > at + FRAME) else { return };
-        if !has_value && next < end && self.is_followed(next) {
-            // A torn record and the whole one after it may together be as long as the length says.
-            self.certain = self.certain.max(next - 1);
+        if !has_value && next < end && next > self.claimed && self.is_followed(next) {
+            self.claimed = next;
+            self.chains.clear();
         }
         let link = damage.with(if starts < 2 { -START } else { 0 });
         if self.links.get(&next).is_none_or(|other| other.evidence < link.evidence) {
             self.links.insert(next, link);
         }
+    }
+
+    /// Hides encoded values and records that are the bytes of a PackedByteArray in a damaged record.
+    fn find_inner_records(&mut self, at: usize) {
+        if self.word(at) != Some(VariantType::PackedByteArray as u32) {
+            return;
+        }
+        let Some(end) = self.next(at + HEADER).filter(|end| *end <= self.claimed) else { return };
+        if self.chain(at + 2 * HEADER, end).1 || self.record_at(at + HEADER).is_some() {
+            self.certain = self.certain.max(end);
+        }
+    }
+
+    /// Whether what looks like a record is a part of another one. A torn record and whole ones after it may together
+    /// be as long as its length says, so records that end there exactly are not hidden.
+    fn is_hidden(&mut self, at: usize) -> bool {
+        let Some(end) = self.next(at).filter(|end| *end > self.certain) else { return true };
+        if end >= self.claimed {
+            return false;
+        }
+        if let Some(leads) = self.chains.get(&at) {
+            return !leads;
+        }
+        let (offsets, leads) = self.chain(at, self.claimed);
+        self.chains.extend(offsets.into_iter().map(|offset| (offset, leads)));
+        !leads
+    }
+
+    /// The offsets of the lengths from `at` on, each of which leads to the next one, and whether they lead to `end`
+    /// exactly. Ends at an offset in [`Search::chains`], if it has the same end.
+    fn chain(&mut self, at: usize, end: usize) -> (Vec<usize>, bool) {
+        let (mut offsets, mut next) = (vec![], at);
+        while next < end && self.work > 0 {
+            if let Some(leads) = self.chains.get(&next).filter(|_| end == self.claimed) {
+                return (offsets, *leads);
+            }
+            offsets.push(next);
+            self.charge(0);
+            match self.next(next) {
+                Some(after) => next = after,
+                None => return (offsets, false),
+            }
+        }
+        (offsets, next == end)
     }
 
     /// Adds a record or value to an explanation.

@@ -293,6 +293,19 @@ fn a_torn_value_does_not_contain_the_next_record() {
     }
 }
 
+/// The length of the torn record leads to the end of the 33rd record after it.
+#[test]
+fn a_torn_record_does_not_hide_many_records() {
+    let map = Value::PackedByteArray((0..1000).map(|byte| byte as u8).collect());
+    let torn =
+        batch(&[encoded(Value::from_iter([("name", Value::from("Ada")), ("map", map), ("hp", 7.into())]))]);
+    let rest = (0..100).map(|x| encoded(Value::Vector2(Reals::Single([x as f32, 0.5])))).collect::<Vec<_>>();
+    for torn in [torn[..532].to_vec(), [&torn[..300], &torn[812..]].concat()] {
+        let (found, said) = repaired(&[torn, batch(&rest)].concat());
+        assert_eq!(found, rest, "{said}");
+    }
+}
+
 /// The ints look like lengths, and the texts after them like records.
 #[test]
 fn a_part_of_a_torn_record_is_no_record() {

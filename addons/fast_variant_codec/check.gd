@@ -5,7 +5,10 @@ extends SceneTree
 
 func _initialize() -> void:
 	if not ClassDB.class_exists(&"FastVariantCodec"):
-		printerr("FastVariantCodec is not loaded: open the project once, with `godot --headless --editor --quit-after 400`.")
+		var was_opened := FileAccess.get_file_as_string("res://.godot/extension_list.cfg").contains("fast_variant_codec")
+		printerr("FastVariantCodec is not loaded: %s." % (
+			"there is no library for %s (%s) in addons/fast_variant_codec/bin" % [OS.get_name(), Engine.get_architecture_name()]
+			if was_opened else "open the project once, with `godot --headless --editor --quit-after 400`"))
 		quit(1)
 		return
 	var report: Dictionary = ClassDB.class_call_static(&"FastVariantCodec", &"get_engine_report")

@@ -291,7 +291,8 @@ func _are_records() -> bool:
 		FastVariantCodec.UNKNOWN_TYPE:
 			_other_format = verdict.message.trim_suffix(" (at byte 0)")
 			return false
-	return not _is_value(bytes) and _is_value(bytes.slice(FRAME, FRAME + bytes.decode_u32(0)))
+	# Zeros are an empty record, as after a power failure, and not Nil with trailing bytes.
+	return not _is_value(bytes) and (bytes.decode_u32(0) == 0 or _is_value(bytes.slice(FRAME, FRAME + bytes.decode_u32(0))))
 
 
 static func _is_value(encoded: PackedByteArray) -> bool:

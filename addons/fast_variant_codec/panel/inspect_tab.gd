@@ -110,7 +110,7 @@ func open_file(path: String) -> void:
 	_path.text = path
 	var refusal := Contents.refusal_of(path)
 	if refusal:
-		_say(refusal)
+		_say(refusal + (" %s is still shown." % _source if contents else ""))
 	else:
 		_read(func() -> PackedByteArray: return FileAccess.get_file_as_bytes(path), path.get_file(), path)
 
@@ -144,7 +144,8 @@ func paste() -> void:
 		show_bytes(bytes, "Pasted bytes")
 
 
-## Selects a record by its number, a byte by its hexadecimal offset, or the next occurrence of a text.
+## Selects a record by its number, a byte by its hexadecimal offset, or the next occurrence of a text, int, float or
+## bool.
 func find(text: String) -> void:
 	if contents == null or contents.bytes.is_empty() or text.is_empty():
 		return
@@ -155,7 +156,13 @@ func find(text: String) -> void:
 	elif text.begins_with("0x") and text.is_valid_hex_number(true):
 		at = mini(text.hex_to_int(), contents.bytes.size() - 1)
 	else:
-		at = await _place_of(text.to_utf8_buffer(), hex.caret + 1)
+		var distance := contents.bytes.size()
+		var from := hex.caret + 1
+		for wanted in _encodings(text):
+			var place := await _place_of(wanted, from)
+			if place >= 0 and posmod(place - from, contents.bytes.size()) < distance:
+				at = place
+				distance = posmod(place - from, contents.bytes.size())
 	if at < 0:
 		_say("\"%s\" is not in %s.%s" % [text, _source, (
 				" Its records are 0 to %d." % (contents.record_count - 1) if contents.record_count and text.is_valid_int() else "")])
@@ -163,6 +170,16 @@ func find(text: String) -> void:
 	hex.caret = at
 	tree.load_to(at)
 	_on_byte_selected(at)
+
+
+## What to look for: the text itself, and the encoded number or bool that it denotes.
+static func _encodings(text: String) -> Array[PackedByteArray]:
+	var encodings: Array[PackedByteArray] = [text.to_utf8_buffer()]
+	for type: Variant.Type in [TYPE_BOOL, TYPE_INT, TYPE_FLOAT]:
+		var value: Variant = Edit.value_of(text, type)
+		if value != null:
+			encodings.append(var_to_bytes(value))
+	return encodings
 
 
 ## The offset of the first occurrence of `wanted` at or after `from`, or else anywhere. −1 if there is none, or if the
@@ -249,7 +266,10 @@ func _make_toolbar() -> Control:
 	_framing.item_selected.connect(_on_framing_selected)
 	bar.add_child(_framing)
 	_find.placeholder_text = "Find"
-	_find.tooltip_text = "Press Enter to find a text, a record by its number, or a byte by its offset, such as 0x1f."
+	_find.tooltip_text = (
+		"Press Enter to find a text, an int, a float or a bool. With records, an int selects the record with this number. "
+		+ "0x1f selects the byte at this offset."
+	)
 	_find.custom_minimum_size.x = 160 * EditorInterface.get_editor_scale()
 	# Pressing Enter again then finds the next occurrence.
 	_find.keep_editing_on_text_submit = true
@@ -491,7 +511,7 @@ func edit(text: String) -> String:
 	var node := tree.selected_node()
 	var bytes := Edit.changed(contents, node, text)
 	if bytes.is_empty():
-		return "Write a value of type %s, as in GDScript: %s" % [contents.nodes[node]["type_name"], Edit.text_of(contents, node)]
+		return "Write a value of type %s, such as %s" % [contents.nodes[node]["type_name"], Edit.text_of(contents, node)]
 	if bytes == contents.bytes:
 		return "This is the value in the file. Write another one."
 	var first := contents

@@ -182,11 +182,13 @@ pub enum Foreign {
     #[error("records of Godot 3: convert them with `convert_godot3_file`")]
     Godot3,
     /// A file of `FileAccess.open_encrypted`.
-    #[error("encrypted file: open it with `FileAccess.open_encrypted`, and use `unpack_batch` for the bytes")]
+    #[error(
+        "encrypted file: open it with `FileAccess.open_encrypted`, and use `decode` or `unpack_batch` for the bytes"
+    )]
     Encrypted,
     /// A file of `FileAccess.open_compressed`.
     #[error(
-        "compressed file: open it with `FileAccess.open_compressed`, and use `unpack_batch` for the bytes"
+        "compressed file: open it with `FileAccess.open_compressed`, and use `decode` or `unpack_batch` for the bytes"
     )]
     Compressed,
     /// A `.res` or `.scn` file.

@@ -267,7 +267,7 @@ func _inspect_empty() -> void:
 	_check("and has no bytes", tab.hex.selected_bytes().is_empty())
 	tab.open_file("res://none.bin")
 	_check("a missing file is said", tab.find_children("*", "Label", true, false).any(
-			func(label: Label) -> bool: return label.text.begins_with("Cannot open ") and label.text.contains("none.bin: ")))
+			func(label: Label) -> bool: return label.text.begins_with("Cannot open ") and label.text.ends_with(" empty.bin is still shown.")))
 	if OS.get_name() == "Linux":
 		tab.open_file("/proc/self/status")
 		_check("a special file is said", tab._title.text.contains("/proc/self/status: it is a special file"), tab._title.text)
@@ -316,6 +316,8 @@ func _inspect_edit() -> void:
 	_check("a text is found, from the start again", tab.tree.get_selected().get_text(0) == "[1]: String", tab.tree.get_selected().get_text(0))
 	await tab.find("0x4")
 	_check("a byte is found", tab.hex.caret == 4)
+	await tab.find("87.5")
+	_check("a number is found", tab.tree.get_selected().get_text(0) == "\"hp\": float", tab.tree.get_selected().get_text(0))
 	await tab.find("nowhere")
 	_check("what is not there is said", tab._title.text == "\"nowhere\" is not in edited.save.", tab._title.text)
 	await tab.find("3")
@@ -327,7 +329,7 @@ func _inspect_edit() -> void:
 		if wanted[0] == "hp":
 			tab._edit_text.text = "[1]"
 			tab._edit_dialog.confirmed.emit()
-			_check("other types are refused", tab._edit_problem.text == "Write a value of type float, as in GDScript: 87.5",
+			_check("other types are refused", tab._edit_problem.text == "Write a value of type float, such as 87.5",
 					tab._edit_problem.text)
 		tab._edit_dialog.confirmed.emit()
 		_check("and the dialog stays", tab._edit_dialog.visible)

@@ -23,10 +23,10 @@ var _has_backup: Dictionary[int, bool] = {}
 
 
 ## Saves the state, and `summary` for the menu. Returns a message for the player, or an empty text after a
-## success.
+## success. The keys "version", "time", "picture" and "problem" of the summary are for the manager alone.
 func save_game(slot: int, state: Variant, summary: Dictionary, picture: Image = null) -> String:
 	_keep_backup(slot)
-	return _saved(slot, classes.try_save_batch(path_of(slot), [_first_record(summary, picture), state]))
+	return _saved(slot, classes.try_save_batch(path_of(slot), [_first_record(summary, picture), _packed(state)]))
 
 
 ## Saves in the background and emits `autosaved`. Returns false if the last autosave is still being written.
@@ -36,7 +36,7 @@ func autosave(slot: int, state: Variant, summary: Dictionary, picture: Image = n
 	_keep_backup(slot)
 	# The call encodes the state, so the game may change it at once. Only the writing happens in the
 	# background.
-	_job = classes.save_batch_async(path_of(slot), [_first_record(summary, picture), state])
+	_job = classes.save_batch_async(path_of(slot), [_first_record(summary, picture), _packed(state)])
 	_job.completed.connect(func(result: FastVariantResult) -> void: autosaved.emit(slot, _saved(slot, result)))
 	return true
 
@@ -50,10 +50,11 @@ func load_game(slot: int) -> Dictionary:
 		if _version_of(path) > VERSION:
 			return {"state": null, "problem": "This save is from a newer version of the game."}
 		var result := classes.load_batch(path)
-		if _is_whole(result):
+		var state: Variant = _state_of(result)
+		if state != null:
 			_good[slot] = path == path_of(slot)
-			return {"state": result.value[1], "problem": problem + " An older one was loaded." if problem else ""}
-		push_warning("%s: %s" % [path, result.message if result.message else "records are missing"])
+			return {"state": state, "problem": problem + " An older one was loaded." if problem else ""}
+		push_warning(_with_path(path, result.message if result.message else "records are missing or damaged"))
 		problem = problem if problem else problem_of(result)
 	return {"state": null, "problem": problem if problem else "This slot is empty."}
 
@@ -95,8 +96,13 @@ static func problem_of(result: FastVariantResult) -> String:
 
 ## The first record of a file. The state is the second record.
 func _first_record(summary: Dictionary, picture: Image) -> Dictionary:
+	for key: String in ["version", "time", "picture", "problem"]:
+		if summary.has(key):
+			push_warning("The key \"%s\" of the summary is ignored: choose another name." % key)
 	# Merged into an untyped Dictionary, because a typed summary could refuse some of these values.
 	var first := {"version": VERSION, "time": int(Time.get_unix_time_from_system())}.merged(summary)
+	first.erase("picture")
+	first.erase("problem")
 	if picture:
 		first["picture"] = picture.save_webp_to_buffer(true)
 	return first
@@ -108,7 +114,7 @@ func _saved(slot: int, result: FastVariantResult) -> String:
 	if result.is_ok():
 		_has_backup[slot] = false
 		return ""
-	push_error(result.message)
+	push_error(_with_path(path_of(slot), result.message))
 	var is_file := result.error == FastVariantCodec.FILE_ERROR or result.error == FastVariantCodec.OUT_OF_MEMORY
 	return problem_of(result) if is_file else "The game cannot be saved. Please report this bug."
 
@@ -119,9 +125,24 @@ func _wait() -> void:
 		_job.wait()
 
 
-## Whether a file had both records. An empty or truncated file may hold fewer.
-func _is_whole(result: FastVariantResult) -> bool:
-	return result.is_ok() and result.value.size() == 2
+## The state as it is written to the file. To compress, encrypt or sign saves, override this function and `_unpacked`.
+func _packed(state: Variant) -> Variant:
+	return state
+
+
+## The state from what `_packed` has returned; null if it is damaged. The manager then loads a backup.
+func _unpacked(packed: Variant) -> Variant:
+	return packed
+
+
+## The state in a file; null if it is damaged or missing. An empty or truncated file may have fewer records.
+func _state_of(result: FastVariantResult) -> Variant:
+	return _unpacked(result.value[1]) if result.is_ok() and result.value.size() == 2 else null
+
+
+## A message that names the file. Messages about the contents of a file already do.
+func _with_path(path: String, message: String) -> String:
+	return message if message.begins_with(path) else "%s: %s" % [path, message]
 
 
 ## Copies the save of a slot before a new save replaces it, unless the save is damaged or already copied.
@@ -131,7 +152,7 @@ func _keep_backup(slot: int) -> void:
 	if _has_backup.get(slot, false) or not FileAccess.file_exists(path_of(slot)):
 		return
 	# The file is not read if this run of the game has written or loaded it without an error.
-	if not _good.get(slot, false) and not _is_whole(FastVariantCodec.load_batch(path_of(slot))):
+	if not _good.get(slot, false) and _state_of(FastVariantCodec.load_batch(path_of(slot))) == null:
 		return
 	var copy := path_of(slot, BACKUPS + 1)
 	DirAccess.copy_absolute(path_of(slot), copy)

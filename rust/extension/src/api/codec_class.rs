@@ -535,7 +535,7 @@ impl FastVariantCodec {
     /// in total; the remaining bytes count as content.
     ///
     /// Each node has these keys:
-    /// [br]- [code]type[/code]: an [enum Variant.Type]; [code]type_name[/code]: its name;
+    /// [br]- [code]type[/code]: one of [enum Variant.Type]; [code]type_name[/code]: its name;
     /// [br]- [code]parent[/code]: the index of the parent node, −1 for the outermost; [code]children[/code]: the
     /// indexes of its children, in order;
     /// [br]- [code]role[/code]: its role in its parent: [code]"root"[/code], [code]"element"[/code],

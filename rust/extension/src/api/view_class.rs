@@ -229,7 +229,7 @@ impl FastVariantView {
     }
 
     /// Returns the field at [param key] of each row. The rows are the elements of the Array at [param path], or the
-    /// records. [param value_type], an [enum Variant.Type], determines the result: a [PackedInt64Array] for
+    /// records. [param value_type], one of [enum Variant.Type], determines the result: a [PackedInt64Array] for
     /// [constant TYPE_INT], a [PackedFloat64Array] for [constant TYPE_FLOAT], a [PackedStringArray] for
     /// [constant TYPE_STRING] and [constant TYPE_STRING_NAME], a packed array of [Vector2], [Vector3], [Vector4] or
     /// [Color] for those types, and an [Array] for any other type.

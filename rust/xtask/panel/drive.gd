@@ -257,8 +257,12 @@ func _inspect_newest() -> void:
 
 
 func _inspect_empty() -> void:
-	await _open("empty.bin", PackedByteArray())
+	var zeros := PackedByteArray()
+	zeros.resize(64)
+	await _open("zeros.bin", zeros)
 	var tab: Control = _panel.inspect
+	_check("zeros are no value", tab.problems.item_count == 1 and tab.problems.get_item_text(0).contains("record of 0 bytes"))
+	await _open("empty.bin", PackedByteArray())
 	_check("an empty file is no value", tab.problems.item_count == 1)
 	tab.problems.grab_focus()
 	await _press(KEY_DOWN)

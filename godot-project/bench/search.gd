@@ -81,7 +81,7 @@ func _search(entry: String, seconds: float, most_bytes: int, unit: String, measu
 			# Prefers costly inputs: `pool` is sorted, the costliest first.
 			var first := mini(_random.randi() % pool.size(), _random.randi() % pool.size())
 			input = _generators.mutated(pool[first][1], pool[_random.randi() % pool.size()][1], entry)
-		# Gives numbers the types that they have when the input is read from the file.
+		# Gives numbers the types that they would have if the input were read from the file.
 		input = JSON.parse_string(JSON.stringify(input))
 		var worst_kept: float = pool[-1][0] if pool.size() == KEPT else -INF
 		if unit == "ms":

@@ -481,7 +481,7 @@ func _check_memory(bytes: PackedByteArray, slack: int) -> void:
 	checks.same_value("59 for each of its bytes", "", FastVariantCodec.validate(bytes, limits).message)
 
 
-## Keys that the engine cannot compare without an error are neither written strictly nor read. Other keys are
+## Keys that the engine cannot compare without an error are refused, by strict encoding and by decoding. Other keys are
 ## written and read.
 func test_keys_that_are_too_deep() -> bool:
 	for levels: int in [1, 49, 50, 51, 52, 101, 102, 200]:

@@ -114,7 +114,7 @@ const FITS: i64 = 32;
 const COUNTS: i64 = 16;
 /// A length leads from a damaged record to a whole one, or a value with a damaged length ends before a whole record.
 const LEADS: i64 = 20;
-/// Each of two signs of a damaged record: a possible length, and a header.
+/// Evidence for the start of a damaged record, once for a possible length and once for a header.
 const START: i64 = 8;
 /// Evidence against each place with damage.
 const DAMAGE: i64 = 30;
@@ -330,7 +330,7 @@ impl<'b> Search<'b> {
     }
 
     /// The offsets of the lengths from `at` on, each of which leads to the next one, and whether they lead to `end`
-    /// exactly. Ends at an offset in [`Search::chains`], if it has the same end.
+    /// exactly. If `end` is [`Search::claimed`], stops at an offset in [`Search::chains`].
     fn chain(&mut self, at: usize, end: usize) -> (Vec<usize>, bool) {
         let (mut offsets, mut next) = (vec![], at);
         while next < end && self.work > 0 {

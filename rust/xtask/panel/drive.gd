@@ -562,7 +562,7 @@ func _paste() -> void:
 				_check("what is dropped elsewhere is not opened", tab.contents.bytes == bytes)
 			else:
 				await _until(func() -> bool: return tab.contents.record_count == 40)
-		# Moves the mouse to where its tooltip does not cover later clicks.
+		# Moves the mouse to a corner, so that no tooltip covers later clicks.
 		tab.get_viewport().warp_mouse(Vector2(5, 5))
 		await _frames(3)
 

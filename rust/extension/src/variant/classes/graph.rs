@@ -93,7 +93,7 @@ impl Graph {
         let memory = MemoryBudget::default();
         graph.walk(value, &memory, |graph, object, _| graph.collect(object, registry, &memory))?;
         // Getters may have changed containers. From here on, no script runs.
-        graph.walk(value, &memory, |graph, object, place| Ok(graph.place(object, place)))?;
+        graph.walk(value, &memory, |graph, object, place| Ok(graph.place(&object, place)))?;
         for (index, found) in graph.objects.iter_mut().enumerate() {
             if found.is_placed && found.is_in_table && matches!(found.what, What::Object(_)) {
                 found.slot = Some(graph.table.len());
@@ -109,7 +109,7 @@ impl Graph {
         &mut self,
         value: &Variant,
         memory: &MemoryBudget,
-        mut visit: impl FnMut(&mut Self, &HeldObject, Place) -> Result<Option<usize>>,
+        mut visit: impl FnMut(&mut Self, Variant, Place) -> Result<Option<usize>>,
     ) -> Result<()> {
         let reader = Reader::new();
         let mut visits = vec![Visit(value.clone(), 0, false)];
@@ -146,9 +146,8 @@ impl Graph {
                     }
                 }
                 Some(VariantType::Object) => {
-                    let Some(object) = HeldObject::of(value) else { continue };
                     let place = Place { in_key, needs_table: in_key || depth >= INLINE_LEVELS };
-                    let Some(index) = visit(self, &object, place)? else { continue };
+                    let Some(index) = visit(self, value, place)? else { continue };
                     let depth = if place.needs_table { 2 } else { depth };
                     self.values[self.objects[index].values.clone()]
                         .iter()
@@ -170,10 +169,11 @@ impl Graph {
     /// Collects an object and its values, unless it is known. Getters run.
     fn collect(
         &mut self,
-        object: &HeldObject,
+        object: Variant,
         registry: &Registry,
         memory: &MemoryBudget,
     ) -> Result<Option<usize>> {
+        let Some(object) = HeldObject::of(object) else { return Ok(None) };
         if self.by_id.contains_key(&object.id()) {
             return Ok(None);
         }
@@ -183,7 +183,7 @@ impl Graph {
         let index = self.objects.len();
         self.by_id.insert(object.id(), index);
         make_room(&mut self.values, FEW_VALUES)?;
-        let found = self.add(object, registry, memory);
+        let found = self.add(&object, registry, memory);
         memory.charge(size_of::<Found>() + 64)?;
         memory.charge(found.values.len() * size_of::<Variant>())?;
         add(&mut self.objects, found)?;
@@ -192,8 +192,8 @@ impl Graph {
 
     /// Notes where an object will be written. An unknown object, which a getter has added, is refused by the
     /// writer.
-    fn place(&mut self, object: &HeldObject, place: Place) -> Option<usize> {
-        let index = *self.by_id.get(&object.id())?;
+    fn place(&mut self, object: &Variant, place: Place) -> Option<usize> {
+        let index = *self.by_id.get(&Reader::new().live_object_id(object))?;
         let found = &mut self.objects[index];
         let is_known = std::mem::replace(&mut found.is_placed, true);
         found.is_in_table |= is_known || place.needs_table;

@@ -287,8 +287,8 @@ fn begin_value<S: Sink>(
     sink.begin_value(dictionary)
 }
 
-/// Whether a type is written in a tag. Objects and typed Arrays of objects are written as Dictionaries, so a
-/// header cannot declare the element type Object or Array.
+/// Whether a type is written in a tag. Objects and typed Arrays of objects are written as Dictionaries, which
+/// would not fit a header that declares the element type Object or Array.
 pub(super) fn has_tag(declared: &ContainerType) -> bool {
     use VariantType::{Array, Object};
     matches!(declared, ContainerType::Object { .. } | ContainerType::Builtin(Object | Array))

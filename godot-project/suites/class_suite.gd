@@ -70,13 +70,13 @@ func test_form() -> bool:
 	_check_form("a resource", classes, load(COLOURS), {&"@resource": uid, "path": COLOURS})
 	for imitation: Dictionary in [
 		{"@class": "Bag"}, {&"@ref": 0}, {&"@plain": {"@objects": 1}}, {"@": 1}, {&"@objects": [], "value": 2}, {"x": 1, "@class": "Bag"},
-		{"@t": 1} as Dictionary[String, int],
+		{"@t": 1} as Dictionary[String, int], {^"@class": "Bag"},
 	]:
 		var escaped: Variant = {&"@plain": imitation}
 		if imitation.has(&"@plain"):
 			escaped = {&"@plain": {&"@plain": {&"@plain": {"@objects": 1}}}}
 		_check_form("data that look like an object", classes, imitation, escaped)
-	for value: Variant in [{}, {"": 1}, {1: "@class"}, ["@class"], {^"@class": 1}, {&"x": PackedByteArray([1])}]:
+	for value: Variant in [{}, {"": 1}, {1: "@class"}, ["@class"], {&"x": PackedByteArray([1])}]:
 		_check_form("data without objects", classes, value, value)
 	var versioned := FastVariantClasses.new()
 	versioned.register(Hero.Bag, {"name": "Bag", "version": 4, "properties": ["items"], "upgrade": func(data: Dictionary, _from: int) -> Dictionary: return data})
@@ -644,6 +644,18 @@ func test_getters_that_change_the_value() -> bool:
 		checks.truth(case[0], read.is_ok(), read.message)
 		shy.hook = func() -> void: pass
 		checks.same_bytes(case[0], classes.encode(case[1]), classes.encode(read.value) if _calm(read.value) else PackedByteArray())
+	checks.subject(TYPE_OBJECT, "lists that are found many times")
+	var rows: Array = []
+	for _row in 6000:
+		rows.append([{"shy": Shy.new()}])
+		rows[-1][0]["shy"].hook = func() -> void: pass
+	var bytes := classes.encode([rows, rows, {"rows": rows}, rows])
+	var again := classes.decode(bytes)
+	checks.truth("they are read", again.is_ok() and is_same(again.value[0][7][0]["shy"], again.value[2]["rows"][7][0]["shy"]), again.message)
+	checks.same_bytes("and written again", bytes, classes.encode(again.value) if _calm(again.value) else PackedByteArray())
+	rows.append(rows)
+	checks.same_int("a list in itself", FastVariantCodec.TOO_DEEP, classes.try_encode(rows).error)
+	rows.clear()
 	var nested: Variant = other
 	for _level in 50:
 		nested = [nested]
@@ -656,7 +668,7 @@ func _calm(value: Variant) -> bool:
 	if value is Shy:
 		value.hook = func() -> void: pass
 	elif value is Dictionary:
-		value.keys().map(_calm)
+		(value.keys() + value.values()).map(_calm)
 	elif value is Array:
 		value.map(_calm)
 	return true

@@ -1,6 +1,6 @@
 //! `repair`: copies the whole records of a damaged file.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::ops::Range;
 use std::path::Path;
@@ -143,8 +143,8 @@ struct Search<'b> {
     certain: usize,
     /// The offset to which the length of a damaged record leads, if a whole record follows there.
     claimed: usize,
-    /// Offsets before `claimed`, and whether the lengths from there lead to `claimed` exactly.
-    chains: HashMap<usize, bool>,
+    /// The end of the last record that may hold encoded values or records in a PackedByteArray.
+    held: usize,
     /// The last record that was checked, by the offset of its length.
     checked: Option<(usize, Option<Range<usize>>)>,
     /// The end of a found record. A record is read there even if the search may read no more.
@@ -200,7 +200,7 @@ impl<'b> Search<'b> {
             links: BTreeMap::new(),
             certain: 0,
             claimed: 0,
-            chains: HashMap::new(),
+            held: 0,
             checked: None,
             expected: 0,
         }
@@ -217,20 +217,21 @@ impl<'b> Search<'b> {
         }
         drop(whole);
         for at in 0..self.bytes.len() {
-            if at < self.claimed {
+            if at < self.held {
                 self.find_inner_records(at);
             }
             let (here, link) = (self.ends.remove(&at), self.links.remove(&at));
-            if here.is_some() && self.work == 0 {
+            let is_expected = here.is_some() || link.is_some();
+            if is_expected && self.work == 0 {
                 (self.expected, self.checked) = (at, None);
             }
-            let is_expected = here.is_some() || link.is_some();
             let may_start = is_expected || self.is_likely(at) && !self.is_hidden(at);
             let record = may_start.then(|| self.record_at(at)).flatten();
             let leads =
                 record.as_ref().is_some_and(|record| self.fit(record) >= FITS && !self.is_doubtful(record));
             let here = self.better(here, link.map(|link| link.with(if leads { LEADS } else { 0 })), at);
             if let Some(record) = &record {
+                self.held = self.held.max(record.end);
                 self.take_record(here, record);
             }
             let is_certain = record.as_ref().is_some_and(|record| self.is_followed(record.end));
@@ -293,9 +294,9 @@ impl<'b> Search<'b> {
             self.damage = Some(damage);
         }
         let Some(next) = next.filter(|next| record.is_none() && *next > at + FRAME) else { return };
+        self.held = self.held.max(next);
         if !has_value && next < end && next > self.claimed && self.is_followed(next) {
             self.claimed = next;
-            self.chains.clear();
         }
         let link = damage.with(if starts < 2 { -START } else { 0 });
         if self.links.get(&next).is_none_or(|other| other.evidence < link.evidence) {
@@ -303,48 +304,45 @@ impl<'b> Search<'b> {
         }
     }
 
-    /// Hides encoded values and records that are the bytes of a PackedByteArray in a damaged record.
+    /// Hides an encoded value or whole records that are the bytes of a PackedByteArray in a record.
     fn find_inner_records(&mut self, at: usize) {
-        if self.word(at) != Some(VariantType::PackedByteArray as u32) {
+        let is_array = self.word(at) == Some(VariantType::PackedByteArray as u32);
+        let mut end = at + 2 * HEADER;
+        if !is_array || end <= self.certain {
             return;
         }
-        let Some(end) = self.next(at + HEADER).filter(|end| *end <= self.claimed) else { return };
-        if self.chain(at + 2 * HEADER, end).1 || self.record_at(at + HEADER).is_some() {
+        if let Some(value) = self.record_at(at + HEADER) {
+            self.certain = self.certain.max(value.end);
+            return;
+        }
+        while let Some(record) = self.record_at(end).filter(|record| self.fit(record) >= FITS) {
+            end = record.end;
             self.certain = self.certain.max(end);
         }
     }
 
-    /// Whether what looks like a record is a part of another one. A torn record and whole ones after it may together
-    /// be as long as its length says, so records that end there exactly are not hidden.
+    /// Whether what looks like a record is a part of another one. Whole records in a row are no part of a damaged one:
+    /// a torn record and whole ones after it may together be as long as its length says.
     fn is_hidden(&mut self, at: usize) -> bool {
-        let Some(end) = self.next(at).filter(|end| *end > self.certain) else { return true };
+        const IN_A_ROW: usize = 3;
+
+        let Some(mut end) = self.next(at).filter(|end| *end > self.certain) else { return true };
         if end >= self.claimed {
             return false;
         }
-        if let Some(leads) = self.chains.get(&at) {
-            return !leads;
-        }
-        let (offsets, leads) = self.chain(at, self.claimed);
-        self.chains.extend(offsets.into_iter().map(|offset| (offset, leads)));
-        !leads
-    }
-
-    /// The offsets of the lengths from `at` on, each of which leads to the next one, and whether they lead to `end`
-    /// exactly. If `end` is [`Search::claimed`], stops at an offset in [`Search::chains`].
-    fn chain(&mut self, at: usize, end: usize) -> (Vec<usize>, bool) {
-        let (mut offsets, mut next) = (vec![], at);
-        while next < end && self.work > 0 {
-            if let Some(leads) = self.chains.get(&next).filter(|_| end == self.claimed) {
-                return (offsets, *leads);
+        end = at;
+        for index in 0..IN_A_ROW {
+            if end == self.bytes.len() {
+                return false;
             }
-            offsets.push(next);
-            self.charge(0);
-            match self.next(next) {
-                Some(after) => next = after,
-                None => return (offsets, false),
+            let Some(record) = self.record_at(end) else { return true };
+            // The torn record may end with a header, so the length of the first one may look like a part of a value.
+            if self.fit(&record) < FITS || index > 0 && self.is_doubtful(&record) {
+                return true;
             }
+            end = record.end;
         }
-        (offsets, next == end)
+        false
     }
 
     /// Adds a record or value to an explanation.

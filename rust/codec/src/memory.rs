@@ -14,8 +14,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::error::{ErrorKind, Result};
 
-/// Requests below this size are not checked, because [`SPARE`] covers them.
-const SMALL: usize = 256 << 10;
+/// Requests below this size in bytes are not checked, because memory is left for small allocations.
+pub const LEAST_CHECKED: usize = 256 << 10;
 /// Memory to leave for small allocations. It is more than 32 MiB, so that the C library does not mistake the
 /// probe for a typical allocation and adapt its thresholds.
 const SPARE: usize = 33 << 20;
@@ -38,7 +38,7 @@ pub fn checks() -> (usize, usize) {
 /// [`ErrorKind::OutOfMemory`].
 #[inline]
 pub fn check_memory(bytes: usize) -> Result<()> {
-    if bytes < SMALL { Ok(()) } else { ask(bytes) }
+    if bytes < LEAST_CHECKED { Ok(()) } else { ask(bytes) }
 }
 
 #[cold]

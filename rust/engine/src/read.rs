@@ -11,7 +11,7 @@ use godot::obj::{Gd, Singleton};
 use godot::sys::interface_fn;
 use variant_codec::error::quoted;
 use variant_codec::format::Shape;
-use variant_codec::memory::check_memory;
+use variant_codec::memory::{LEAST_CHECKED, check_memory};
 use variant_codec::stream::{Lanes, Precision};
 use variant_codec::{Result, VariantType};
 
@@ -211,6 +211,14 @@ impl Reader {
             // SAFETY: `check` has verified the type.
             _ => unsafe { self.interface.payload(variant, ty) },
         }
+    }
+
+    /// A number that two Variants share only if they hold the same Array or the same Dictionary. 0 for other types.
+    pub fn identity(self, container: &Variant) -> usize {
+        let Some(ty @ (VariantType::Array | VariantType::Dictionary)) = self.ty(container) else { return 0 };
+        // SAFETY: `payload` has checked the type. The engine's Array and Dictionary have the size of a pointer; its bytes
+        // are initialised, and are only compared.
+        unsafe { self.payload(container, ty).cast::<usize>().read() }
     }
 
     /// The value of a bool.
@@ -532,8 +540,13 @@ const RUN_TYPES: u64 = {
 
 #[inline(never)]
 fn copied_entries(dictionary: &Variant) -> Result<(Entries<'_>, usize)> {
+    /// The number of entries from which memory is always checked, because Dictionaries inside each other may all be
+    /// copied at the same time.
+    const MANY: usize = 512;
+
     let dictionary = dictionary.to::<AnyDictionary>();
-    check_memory(dictionary.len().saturating_mul(2 * size_of::<Variant>()))?;
+    let bytes = dictionary.len().saturating_mul(2 * size_of::<Variant>());
+    check_memory(if dictionary.len() < MANY { bytes } else { bytes.max(LEAST_CHECKED) })?;
     let (keys, values) = (dictionary.keys_array(), dictionary.values_array());
     let len = keys.len();
     let (keys, values) = (keys.to_variant(), values.to_variant());

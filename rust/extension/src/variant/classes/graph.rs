@@ -24,6 +24,11 @@ const INLINE_LEVELS: u32 = 16;
 /// Limit on visited containers. Each takes at least 8 bytes of output, which is limited to 2 GiB.
 const MOST_CONTAINERS: usize = 1 << 28;
 
+/// The number of values after which containers are remembered, so that one that holds itself is not visited at each
+/// level.
+const MANY_VALUES: usize = 1 << 14;
+/// The memory for remembering a container, in bytes.
+const PER_CONTAINER: usize = 64;
 /// The maximum memory of an entry of [`Graph::by_id`], in bytes.
 const MOST_PER_ID: usize = 32;
 /// The number of values that most objects do not exceed.
@@ -113,7 +118,9 @@ impl Graph {
     ) -> Result<()> {
         let reader = Reader::new();
         let mut visits = vec![Visit(value.clone(), 0, false)];
-        let mut containers = 0;
+        let (mut containers, mut queued) = (0, 0);
+        // Once many values have been visited: the number of times that each container was.
+        let mut seen = HashMap::new();
         while let Some(Visit(value, depth, in_key)) = visits.pop() {
             let added = visits.len();
             let mut queue = |value: &Variant, depth: u32, in_key: bool| match may_hold_objects(reader, value)
@@ -121,6 +128,18 @@ impl Graph {
                 true => add(&mut visits, Visit(value.clone(), depth + 1, in_key)),
                 false => Ok(()),
             };
+            let identity = if queued > MANY_VALUES { reader.identity(&value) } else { 0 };
+            if identity != 0 {
+                // A container that is found again has no new objects. If it is found a third time, all its objects
+                // are known to be referred to more than once.
+                let times = seen.entry(identity).or_insert(0_u8);
+                *times += 1;
+                if *times > 2 {
+                    *times = 2;
+                    continue;
+                }
+                memory.charge(PER_CONTAINER)?;
+            }
             match reader.ty(&value) {
                 // The writer reports this error with its path, and never writes the values that follow.
                 _ if depth > MAX_DEPTH => {
@@ -159,7 +178,9 @@ impl Graph {
             if containers > MOST_CONTAINERS {
                 return Err(ErrorKind::TooLarge.into());
             }
-            memory.charge((visits.len() - added.min(visits.len())) * size_of::<Visit>())?;
+            let added_now = visits.len() - added.min(visits.len());
+            queued += added_now;
+            memory.charge(added_now * size_of::<Visit>())?;
             // Visit them in the order in which they will be written.
             visits[added..].reverse();
         }

@@ -252,13 +252,17 @@ impl<'s> Walker<'_, 's> {
         use VariantType as T;
 
         let (declared, _) = self.reader.dictionary_types(variant);
-        if !matches!(declared, ContainerType::Untyped | ContainerType::Builtin(T::String | T::StringName)) {
+        if !matches!(
+            declared,
+            ContainerType::Untyped | ContainerType::Builtin(T::String | T::StringName | T::NodePath)
+        ) {
             return false;
         }
         let start = u32::from(tag::START);
         let is_like_tag = |key: &Variant| match self.reader.ty(key) {
             Some(T::String) => self.reader.string_units(key).first() == Some(&start),
-            Some(T::StringName) => {
+            // JSON turns a NodePath into text.
+            Some(T::StringName | T::NodePath) => {
                 key.stringify().chars().first().is_some_and(|unit| u32::from(*unit) == start)
             }
             _ => false,

@@ -113,14 +113,15 @@ pub fn printable(text: &str) -> String {
 
 /// Escapes characters on which a terminal acts, except characters below U+0020: escape sequences for colours
 /// start with U+001B. The escapes mean the same in JSON.
-struct ForTerminal<W> {
+pub struct ForTerminal<W> {
     to: W,
     /// The first bytes of an incomplete character.
     begun: Vec<u8>,
 }
 
 impl<W: Write> ForTerminal<W> {
-    fn of(to: W) -> Self {
+    /// Passes everything on to `to`.
+    pub fn of(to: W) -> Self {
         Self { to, begun: Vec::new() }
     }
 

@@ -10,7 +10,7 @@ use variant_codec::{Object, Value};
 use crate::failure::{Failure, Outcome, in_words};
 use crate::input::{self, Format, Input};
 use crate::json::{Notation, write};
-use crate::output::Output;
+use crate::output::{ForTerminal, Output};
 
 /// The maximum length of a path in bytes. A longer path is truncated, so that many values do not each repeat
 /// a long key.
@@ -32,7 +32,8 @@ pub fn of_file(file: &Path, format: &Format, out: &mut Output) -> Outcome<()> {
 
 /// Prints each value after its path, or the error. Returns whether the file could be read.
 pub fn textconv(name: &str, input: Outcome<Input>, out: &mut Output) -> Outcome<bool> {
-    let out = out.bytes();
+    // git may pass the text on to a terminal.
+    let out = &mut ForTerminal::of(out.bytes());
     let written = input.and_then(|input| lines(&input, out));
     if let Err(Failure::Data(damage)) = written {
         // git passes temporary files, whose names change each time.

@@ -46,6 +46,15 @@ fn different_values_have_different_lines() {
 }
 
 #[test]
+fn a_terminal_behind_git_gets_no_control_characters() {
+    let text = "\u{1b}]0;x\u{9b}2J\u{202e}";
+    let value =
+        Value::from_iter([(text, Value::from(text)), ("array", Value::from(vec![Value::from(text)]))]);
+    let printed = lines(&Folder::new(), &encoded(value));
+    assert!(!printed.contains(['\u{1b}', '\u{9b}', '\u{202e}']), "{printed:?}");
+}
+
+#[test]
 fn a_long_key_is_not_repeated() {
     let folder = Folder::new();
     let nils = |count| (0..count).map(|_| Value::Nil).collect::<Value>();

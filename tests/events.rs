@@ -507,8 +507,8 @@ impl Sink for Least {
     }
 }
 
-/// A sink receives the types of the values for which it has no method of its own, in order. By default, it
-/// refuses these values.
+/// If a sink lacks a method for a value, it receives the type of the value. By default, it refuses such
+/// values.
 #[test]
 fn what_a_sink_leaves_out_is_told_or_refused() {
     proptest!(|(value in Values { full_objects: true, ..Values::default() }.any())| {

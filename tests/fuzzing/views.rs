@@ -13,7 +13,7 @@ const LEVELS: u32 = 12;
 const ELEMENTS: usize = 20;
 
 /// If the bytes can be decoded, a view finds the same values. If only lenient reading succeeds, a view finds
-/// the same values or an error. For other bytes, a view finds any values or an error.
+/// the same values or an error. For other bytes, a view may find any values, or report an error.
 pub fn check(data: &[u8]) {
     let limits = everything();
     if let Ok(view) = View::within(data, &limits) {

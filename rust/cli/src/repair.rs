@@ -321,8 +321,8 @@ impl<'b> Search<'b> {
         }
     }
 
-    /// Whether what looks like a record is a part of another one. Whole records in a row are no part of a damaged one:
-    /// a torn record and whole ones after it may together be as long as its length says.
+    /// Whether the bytes at `at` are a part of a record, although they look like a record. Whole records in a row are
+    /// no part of a damaged one: a torn record and whole ones after it may together be as long as its length says.
     fn is_hidden(&mut self, at: usize) -> bool {
         const IN_A_ROW: usize = 3;
 

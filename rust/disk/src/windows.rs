@@ -71,8 +71,8 @@ pub fn leads_to(_place: &Path, _file: &File) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Whether no one has locked the file at this path for writing. Nobody appends to a file that has been
-/// removed or replaced, so an error means that no one writes.
+/// Whether no one has locked the file at this path for writing. If the file has been removed or replaced,
+/// the lock fails with an error, and no one appends to the file.
 pub fn is_at_rest(place: &Path, _file: &File) -> bool {
     !matches!(hold_for_reading(place), Ok(Held::ByOthers))
 }

@@ -101,7 +101,7 @@ fn two_append(site: &Site<'_>) -> Result<String> {
     let writer = |name| (name, site.process("append", &[("--name", name), ("--number", &count)]));
     let loads = site.all_at_once(vec![writer("one"), writer("two")])?;
     let found = Site::result(&mut site.process("check", &[("--name", "one,two"), ("--number", &count)]))?;
-    // The eight files are the records, the files of the writers and the loader, "go" and "stop".
+    // The records, two files of each writer, one of the loader, "go" and "stop".
     ensure!(site.count()? == 8, "something was left beside the file");
     Ok(format!("two processes append {RECORDS} records each: {found} found, {loads} loads meanwhile"))
 }

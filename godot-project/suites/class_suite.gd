@@ -645,6 +645,11 @@ func test_getters_that_change_the_value() -> bool:
 		shy.hook = func() -> void: pass
 		checks.same_bytes(case[0], classes.encode(case[1]), classes.encode(read.value) if _calm(read.value) else PackedByteArray())
 	checks.subject(TYPE_OBJECT, "lists that are found many times")
+	var twice: Array = range(2).map(func(_index: int) -> Array: return [ResourceLoader.load(COLOURS, "", ResourceLoader.CACHE_MODE_IGNORE)])
+	var many: Array = range(16500).map(func(_index: int) -> Array: return [])
+	classes.allow_resources(FOLDER, ["Gradient"])
+	var refused := classes.try_encode([many, [twice, twice, {twice[0]: 1, twice[1]: 2}]])
+	checks.truth("but keys are checked", "which was loaded twice" in refused.message, refused.message)
 	var rows: Array = []
 	for _row in 6000:
 		rows.append([{"shy": Shy.new()}])

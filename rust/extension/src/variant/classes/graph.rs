@@ -119,7 +119,7 @@ impl Graph {
         let reader = Reader::new();
         let mut visits = vec![Visit(value.clone(), 0, false)];
         let (mut containers, mut queued) = (0, 0);
-        // Once many values have been visited: the number of times that each container was.
+        // Once many values have been visited: the number of times that each container was, inside keys and elsewhere.
         let mut seen = HashMap::new();
         while let Some(Visit(value, depth, in_key)) = visits.pop() {
             let added = visits.len();
@@ -132,7 +132,7 @@ impl Graph {
             if identity != 0 {
                 // A container that is found again has no new objects. If it is found a third time, all its objects
                 // are known to be referred to more than once.
-                let times = seen.entry(identity).or_insert(0_u8);
+                let times = seen.entry((identity, in_key)).or_insert(0_u8);
                 *times += 1;
                 if *times > 2 {
                     *times = 2;

@@ -3,6 +3,7 @@
 //! Objects are created and values checked while the data is read. Properties are set once all data is valid.
 
 use std::cell::Cell;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use godot::builtin::{AnyDictionary, GString, StringName, VarDictionary, Variant};
@@ -68,6 +69,8 @@ struct NewObject {
     values: Vec<(u32, Variant)>,
     /// The position after the last one in `values`.
     next: usize,
+    /// The positions in `values`, once one was out of order.
+    known: Option<HashSet<u32>>,
     /// Positions of properties that were set to objects.
     set_objects: Vec<u32>,
     /// The data of an earlier version.
@@ -479,6 +482,7 @@ impl ObjectReader {
             version,
             values,
             next: 0,
+            known: None,
             set_objects: Vec::new(),
             data,
             unknown,
@@ -630,9 +634,12 @@ impl NewObject {
     /// Checks the value of a property, and keeps it until all data is valid.
     fn keep(&mut self, position: usize, value: Variant, checks: &Checks) -> Result<()> {
         let property = &self.class.properties[position];
-        let mut known = self.values.iter().map(|(known, _)| *known as usize);
-        if position < self.next && known.any(|known| known == position) {
-            return Err(Error::object(format!("duplicate property {}", quoted(&property.text))));
+        if position < self.next || self.known.is_some() {
+            let values = &self.values;
+            let known = self.known.get_or_insert_with(|| values.iter().map(|(known, _)| *known).collect());
+            if !known.insert(position as u32) {
+                return Err(Error::object(format!("duplicate property {}", quoted(&property.text))));
+            }
         }
         let value = property.declared.check(value, &self.object, &property.name, checks)?;
         self.values.push((position as u32, value));

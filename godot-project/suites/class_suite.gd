@@ -623,7 +623,7 @@ class Shy:
 			return 1
 
 
-## What getters leave in the value is written, and can be read.
+## Objects that are in a value after all getters have run are written, and can be read.
 func test_getters_that_change_the_value() -> bool:
 	checks.subject(TYPE_OBJECT, "getters that change the value")
 	var classes := FastVariantClasses.new()
@@ -649,7 +649,7 @@ func test_getters_that_change_the_value() -> bool:
 	var many: Array = range(16500).map(func(_index: int) -> Array: return [])
 	classes.allow_resources(FOLDER, ["Gradient"])
 	var refused := classes.try_encode([many, [twice, twice, {twice[0]: 1, twice[1]: 2}]])
-	checks.truth("but keys are checked", "which was loaded twice" in refused.message, refused.message)
+	checks.truth("keys in them are checked", "which was loaded twice" in refused.message, refused.message)
 	var rows: Array = []
 	for _row in 6000:
 		rows.append([{"shy": Shy.new()}])

@@ -156,13 +156,16 @@ func find(text: String) -> void:
 	elif text.begins_with("0x") and text.is_valid_hex_number(true):
 		at = mini(text.hex_to_int(), contents.bytes.size() - 1)
 	else:
-		var distance := contents.bytes.size()
+		var searched := contents
+		var distance := searched.bytes.size()
 		var from := hex.caret + 1
 		for wanted in _encodings(text):
 			var place := await _place_of(wanted, from)
-			if place >= 0 and posmod(place - from, contents.bytes.size()) < distance:
+			if contents != searched:
+				return
+			if place >= 0 and posmod(place - from, searched.bytes.size()) < distance:
 				at = place
-				distance = posmod(place - from, contents.bytes.size())
+				distance = posmod(place - from, searched.bytes.size())
 	if at < 0:
 		_say("\"%s\" is not in %s.%s" % [text, _source, (
 				" Its records are 0 to %d." % (contents.record_count - 1) if contents.record_count and text.is_valid_int() else "")])
@@ -172,7 +175,7 @@ func find(text: String) -> void:
 	_on_byte_selected(at)
 
 
-## What to look for: the text itself, and the encoded number or bool that it denotes.
+## The bytes to look for: the text itself, and the encoded number or bool that the text stands for.
 static func _encodings(text: String) -> Array[PackedByteArray]:
 	var encodings: Array[PackedByteArray] = [text.to_utf8_buffer()]
 	for type: Variant.Type in [TYPE_BOOL, TYPE_INT, TYPE_FLOAT]:

@@ -326,11 +326,12 @@ impl<'b> Search<'b> {
     fn is_hidden(&mut self, at: usize) -> bool {
         const IN_A_ROW: usize = 3;
 
-        let Some(mut end) = self.next(at).filter(|end| *end > self.certain) else { return true };
-        if end >= self.claimed {
-            return false;
+        match self.next(at).filter(|end| *end > self.certain) {
+            None => return true,
+            Some(end) if end >= self.claimed => return false,
+            Some(_) => {}
         }
-        end = at;
+        let mut end = at;
         for index in 0..IN_A_ROW {
             if end == self.bytes.len() {
                 return false;

@@ -374,6 +374,38 @@ fn a_torn_packed_array_does_not_swallow_the_next_header() {
     }
 }
 
+/// The length of the torn record leads to a whole record, with a damaged one before that.
+#[test]
+fn a_damaged_record_behind_a_torn_one_hides_no_records() {
+    let map = Value::PackedByteArray(vec![7; 9000]);
+    let torn = batch(&[encoded(Value::from_iter([("id", 1.into()), ("map", map), ("speed", 7.5.into())]))]);
+    let rest = (0..600).map(|x| encoded(Value::Vector2(Reals::Single([x as f32, 0.5])))).collect::<Vec<_>>();
+    let mut bytes = [&torn[..2000], &torn[6096..], &batch(&rest)].concat();
+    let start = torn.len() - 4096;
+    bytes[start + 200 * 16 + 1] ^= 0x80;
+    let (found, said) = repaired(&bytes);
+    let lost = rest.iter().filter(|record| !found.contains(record)).count();
+    assert!(lost <= 1, "{lost} lost; {said}");
+}
+
+/// The values contain records, and the file ends within the last one.
+#[test]
+fn a_whole_record_is_not_split_before_a_torn_one() {
+    let hit = |time: f64, id: i64| {
+        encoded([Value::from(time), "hit".into(), id.into()].into_iter().collect::<Value>())
+    };
+    let log = Value::PackedByteArray(batch(&[hit(0.1, 1), hit(0.2, 2), hit(0.3, 3)]));
+    let records: Vec<_> = (0..3)
+        .map(|id| encoded(Value::from_iter([("id", id.into()), ("log", log.clone()), ("crc", 777.into())])))
+        .collect();
+    let bytes = batch(&records);
+    for missing in (1..records[2].len()).step_by(7) {
+        let (found, said) = repaired(&bytes[..bytes.len() - missing]);
+        assert!(found.starts_with(&records[..2]), "{missing} missing: {said}");
+    }
+    assert_eq!(repaired(&bytes[..bytes.len() - 10]).0, records[..2]);
+}
+
 /// Each of the values contains bytes that look like records.
 #[test]
 fn a_whole_record_is_not_split() {

@@ -8,7 +8,7 @@ use godot::builtin::{AnyDictionary, GString, StringName, Variant};
 use godot::classes::{ClassDb, Object, Script};
 use godot::meta::ToGodot;
 use godot::obj::{Gd, Singleton};
-use godot::sys::interface_fn;
+use godot::sys::{self, interface_fn};
 use variant_codec::error::quoted;
 use variant_codec::format::Shape;
 use variant_codec::memory::{LEAST_CHECKED, check_memory};
@@ -215,8 +215,12 @@ impl Reader {
 
     /// A number that two Variants share only if they hold the same Array or the same Dictionary. 0 for other types.
     pub fn identity(self, container: &Variant) -> usize {
+        const {
+            assert!(size_of::<sys::types::OpaqueArray>() == size_of::<usize>());
+            assert!(size_of::<sys::types::OpaqueDictionary>() == size_of::<usize>());
+        }
         let Some(ty @ (VariantType::Array | VariantType::Dictionary)) = self.ty(container) else { return 0 };
-        // SAFETY: `payload` has checked the type. The engine's Array and Dictionary have the size of a pointer; its bytes
+        // SAFETY: `payload` has checked the type. The assertions above keep the read within the container. Its bytes
         // are initialised, and are only compared.
         unsafe { self.payload(container, ty).cast::<usize>().read() }
     }

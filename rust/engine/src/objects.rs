@@ -55,6 +55,12 @@ fn live(object: &Gd<Object>) -> Option<sys::GDExtensionObjectPtr> {
     (!found.is_null()).then_some(found)
 }
 
+/// The instance id of the object in a Variant; 0 for other types.
+fn object_id(value: &Variant) -> u64 {
+    // SAFETY: the reference is to a live Variant; for other types than Object, the engine returns 0.
+    unsafe { interface_fn!(variant_get_object_instance_id)(variant_ptr(value)) }
+}
+
 /// An object in a Variant, looked up once.
 pub struct HeldObject {
     value: Variant,
@@ -65,8 +71,7 @@ pub struct HeldObject {
 impl HeldObject {
     /// The object in a Variant; `None` if the Variant holds no object, or a freed one.
     pub fn of(value: Variant) -> Option<Self> {
-        // SAFETY: the reference is to a live Variant; for other types than Object, the engine returns 0.
-        let id = unsafe { interface_fn!(variant_get_object_instance_id)(variant_ptr(&value)) };
+        let id = object_id(&value);
         // SAFETY: the engine's function takes any id.
         let object = unsafe { interface_fn!(object_get_instance_from_id)(id) };
         (!object.is_null()).then_some(Self { value, object, id })
@@ -98,15 +103,29 @@ impl HeldObject {
         InstanceId::from_i64(self.id.cast_signed()).is_ref_counted()
     }
 
+    /// The object's script; Nil if the object has no script or has been freed.
+    fn script(&self) -> Variant {
+        let mut script = Variant::nil();
+        if let Some(object) = self.live() {
+            // SAFETY: the object is live; `Object.get_script` takes no arguments and returns a Variant; `script`
+            // is initialised.
+            unsafe { call(interface().object_get_script, object, &[], script.sys_mut()) };
+        }
+        script
+    }
+
     /// The instance id of the object's script; 0 if the object has no script or has been freed.
     pub fn script_id(&self) -> u64 {
-        let Some(object) = self.live() else { return 0 };
-        let mut script = Variant::nil();
-        // SAFETY: the object is live; `Object.get_script` takes no arguments and returns a Variant; `script`
-        // is initialised.
-        unsafe { call(interface().object_get_script, object, &[], script.sys_mut()) };
-        // SAFETY: as in `of`.
-        unsafe { interface_fn!(variant_get_object_instance_id)(variant_ptr(&script)) }
+        object_id(&self.script())
+    }
+
+    /// Whether the object's script is `wanted`, or extends it.
+    pub fn has_script(&self, wanted: &Gd<Script>) -> bool {
+        let script = self.script();
+        let is_of = |script: Gd<Script>| script == *wanted;
+        object_id(&script) == wanted.instance_id_unchecked().to_i64().cast_unsigned()
+            || std::iter::successors(script.try_to().ok(), |script: &Gd<Script>| script.get_base_script())
+                .any(is_of)
     }
 
     /// A property of the object; `None` if the object has been freed. A script's getter may run.

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use godot::builtin::{AnyDictionary, GString, StringName, Variant};
-use godot::classes::{ClassDb, Object, Script};
+use godot::classes::{ClassDb, Script};
 use godot::meta::ToGodot;
 use godot::obj::{Gd, Singleton};
 use godot::sys::{self, interface_fn};
@@ -19,7 +19,7 @@ use crate::documented::{documented_elements, documented_units};
 use crate::elements::Elements;
 use crate::interface::{Interface, TypePtr, interface, variant_ptr};
 use crate::layout::{self, Layout, LinkedEntries};
-use crate::objects::class_name;
+use crate::objects::HeldObject;
 use crate::types::{PRECISION, is_inline, run_bytes};
 
 /// Reads Variants. Each method checks that the Variant has the type that the method reads.
@@ -49,6 +49,12 @@ pub enum ContainerType {
 }
 
 impl ContainerType {
+    /// Whether the values are objects.
+    #[inline(always)]
+    pub(crate) fn of_objects(&self) -> bool {
+        matches!(self, Self::Builtin(VariantType::Object) | Self::Object { .. })
+    }
+
     /// Whether a container of this type accepts a value without converting it. A typed container accepts
     /// values of its type; a container of objects also accepts Nil.
     pub fn takes(&self, value: &Variant) -> bool {
@@ -77,22 +83,15 @@ impl ContainerType {
 /// Whether an object is an instance of a class and, if a script is given, of that script or a script that
 /// extends it. True for a null object.
 pub fn is_instance(value: &Variant, class: &StringName, script: Option<&Gd<Script>>) -> bool {
-    let Ok(object) = value.try_to::<Gd<Object>>() else {
+    let Some(object) = HeldObject::of(value.clone()) else {
         return value.is_nil();
     };
     let Some(wanted) = script else {
-        let actual = class_name(&object);
+        let actual = object.class_name();
         return actual == *class || ClassDb::singleton().is_parent_class(&actual, class);
     };
     // A script is attached only to objects of the class that it extends, so the class needs no check.
-    let mut script = object.get_script();
-    while let Some(current) = script {
-        if current == *wanted {
-            return true;
-        }
-        script = current.get_base_script();
-    }
-    false
+    object.has_script(wanted)
 }
 
 impl fmt::Display for ContainerType {

@@ -280,7 +280,10 @@ fn apply_to_dictionary(
 
 /// Reorders the entries, which start at `start`.
 fn reorder(out: &mut Vec<u8>, start: usize, ends: &[usize], order: &View<'_>) -> Result<()> {
-    if order.ty() != VariantType::PackedInt32Array || order.count()? != ends.len() {
+    if order.ty() != VariantType::PackedInt32Array {
+        return Err(malformed(order, "expected the order as a PackedInt32Array"));
+    }
+    if order.count()? != ends.len() {
         return Err(misfit(format!("expected an order of {} keys", ends.len())));
     }
     let mut entries = with_capacity(out.len() - start)?;

@@ -40,6 +40,7 @@ impl<'s> Building<'s> {
             place: std::ptr::null_mut(),
             pending: None,
             declared: Declared::of(element),
+            class: element.of_objects().then(|| Box::new(element.clone())),
             is_shorter: false,
             is_left: false,
         });
@@ -87,12 +88,12 @@ impl<'s> Building<'s> {
     /// element is then final.
     #[inline(always)]
     fn keep_element(&mut self) {
-        if let Some(Open::Array { array, place, pending, declared, .. }) = self.open.last_mut()
+        if let Some(Open::Array { place, pending, declared, class, .. }) = self.open.last_mut()
             && (*declared != Declared::Any || pending.is_some())
             && !place.is_null()
         {
             // SAFETY: `place` is an element of the Array: a live Variant that only this construction reaches.
-            let is_taken = declared.takes(unsafe { &**place }, || Reader::new().array_type(array));
+            let is_taken = declared.takes(unsafe { &**place }, class.as_deref());
             assert!(is_taken, "the element has another type than the Array");
             if let Some(pending) = pending {
                 pending.place = std::ptr::null_mut();
@@ -227,6 +228,8 @@ impl<'s> Building<'s> {
             place: std::ptr::null_mut(),
             pending: Some(Box::new(PendingElement { place: std::ptr::null_mut(), declared })),
             declared,
+            // Elements that are objects are never left to others.
+            class: None,
             is_shorter: false,
             // Other threads fill elements too.
             is_left: true,

@@ -9,7 +9,7 @@ use variant_codec::VariantType;
 use super::{Building, Declared, Open, declaration, reset};
 use crate::interface::{TypePtr, variant_ptr};
 use crate::layout::{self, LinkedEntries, clear, nil};
-use crate::read::{ContainerType, Reader};
+use crate::read::ContainerType;
 use crate::slots::DeferredValue;
 
 impl<'s> Building<'s> {
@@ -48,6 +48,8 @@ impl<'s> Building<'s> {
             unsafe { set_types(self.container(&dictionary, VariantType::Dictionary), key, value) };
         }
         let declared = (Declared::of(key), Declared::of(value));
+        let has_objects = key.of_objects() || value.of_objects();
+        let classes = has_objects.then(|| Box::new((key.clone(), value.clone())));
         let key = nil(self.layout);
         self.push(Open::Dictionary {
             dictionary,
@@ -56,6 +58,7 @@ impl<'s> Building<'s> {
             at_key: false,
             copied: LinkedEntries::OVER,
             declared,
+            classes,
             gaps_before: 0,
         });
     }
@@ -81,14 +84,13 @@ impl<'s> Building<'s> {
     /// Asserts that the last value of the open Dictionary has the declared type. The value is then final.
     #[inline(always)]
     fn keep_value(&mut self) {
-        if let Some(Open::Dictionary { dictionary, value, declared: (_, declared), .. }) =
-            self.open.last_mut()
+        if let Some(Open::Dictionary { value, declared: (_, declared), classes, .. }) = self.open.last_mut()
             && *declared != Declared::Any
             && !value.is_null()
         {
             // SAFETY: `value` is the value of an entry: a live Variant that only this construction reaches.
-            let is_taken =
-                declared.takes(unsafe { &**value }, || Reader::new().dictionary_types(dictionary).1);
+            let class = classes.as_deref().map(|(_, class)| class);
+            let is_taken = declared.takes(unsafe { &**value }, class);
             assert!(is_taken, "the value has another type than the Dictionary's");
             *value = std::ptr::null_mut();
             self.place = std::ptr::null_mut();
@@ -127,13 +129,20 @@ impl<'s> Building<'s> {
     #[inline(always)]
     pub fn next_value_of(&mut self, key: &Variant) {
         let (interface, layout) = (self.interface, self.layout);
-        let Some(Open::Dictionary { dictionary, value, at_key: at_key @ true, copied, declared, .. }) =
-            self.open.last_mut()
+        let Some(Open::Dictionary {
+            dictionary,
+            value,
+            at_key: at_key @ true,
+            copied,
+            declared,
+            classes,
+            ..
+        }) = self.open.last_mut()
         else {
             panic!("no key is open");
         };
         assert!(copied.0.is_null(), "copied entries are still without their values");
-        let is_taken = declared.0.takes(key, || Reader::new().dictionary_types(dictionary).0);
+        let is_taken = declared.0.takes(key, classes.as_deref().map(|(class, _)| class));
         assert!(is_taken, "the key has another type than the Dictionary's");
         *at_key = false;
         // SAFETY: only this construction reaches the Dictionary in `dictionary`. The engine returns the

@@ -58,6 +58,7 @@ enum Open {
         place: *mut Variant,
         pending: Option<Box<PendingElement>>,
         declared: Declared,
+        class: Option<Box<ContainerType>>,
         is_shorter: bool,
         is_left: bool,
     },
@@ -71,6 +72,7 @@ enum Open {
         at_key: bool,
         copied: LinkedEntries,
         declared: (Declared, Declared),
+        classes: Option<Box<(ContainerType, ContainerType)>>,
         /// The number of gaps before the key.
         gaps_before: usize,
     },
@@ -113,7 +115,7 @@ enum Declared {
     Any,
     /// A type other than Object.
     Type(VariantType),
-    /// Objects; the container knows their class.
+    /// Objects; [`Open`] has their class.
     Objects,
 }
 
@@ -126,14 +128,13 @@ impl Declared {
         }
     }
 
-    /// Whether the container takes the value; `read` returns the container's declared type.
+    /// Whether the container takes the value. `class` is the declared type of objects.
     #[inline(always)]
-    fn takes(self, value: &Variant, read: impl FnOnce() -> ContainerType) -> bool {
-        let found = || Reader::new().ty(value);
+    fn takes(self, value: &Variant, class: Option<&ContainerType>) -> bool {
         match self {
             Self::Any => true,
-            Self::Type(ty) => found() == Some(ty),
-            Self::Objects => found() == Some(VariantType::Nil) || read().takes(value),
+            Self::Type(ty) => Reader::new().ty(value) == Some(ty),
+            Self::Objects => class.is_some_and(|class| class.takes(value)),
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Objects are created and values checked while the data is read. Properties are set once all data is valid.
 
 use std::cell::Cell;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use godot::builtin::{AnyDictionary, GString, StringName, VarDictionary, Variant};
@@ -48,6 +48,8 @@ pub struct ObjectReader {
     /// for the text.
     expected: Expected,
     passed: Option<Passed>,
+    /// The resources that were loaded, by UID and path.
+    resources: HashMap<(String, String), Variant>,
     memory: MemoryBudget,
 }
 
@@ -135,6 +137,9 @@ enum Part {
     Unknown(GString),
 }
 
+/// Approximate memory of an entry in [`ObjectReader::resources`] without its texts, in bytes.
+const RESOURCE_BYTES: usize = 256;
+
 impl ObjectReader {
     /// A reader of the value at the start of `data`. `target`, if given, becomes the outermost object.
     pub fn new(registry: Arc<Registry>, data: &[u8], limits: &Limits, target: Option<HeldObject>) -> Self {
@@ -153,6 +158,7 @@ impl ObjectReader {
             is_plain_next: false,
             expected: Expected::Other,
             passed: None,
+            resources: HashMap::new(),
             memory: MemoryBudget::default(),
         };
         if tag::is_first_key(data, 0) {
@@ -382,7 +388,16 @@ impl ObjectReader {
             }
             Kind::Resource(uid) if is_first => *uid = text(&value, "a UID")?,
             Kind::Resource(uid) => {
-                frame.value = resources::load(&self.checks.registry, uid, &text(&value, "a path")?)?
+                let named = (std::mem::take(uid), text(&value, "a path")?);
+                frame.value = match self.resources.get(&named) {
+                    Some(loaded) => loaded.clone(),
+                    None => {
+                        let loaded = resources::load(&self.checks.registry, &named.0, &named.1)?;
+                        self.memory.charge(RESOURCE_BYTES + named.0.len() + named.1.len())?;
+                        self.resources.insert(named, loaded.clone());
+                        loaded
+                    }
+                };
             }
             Kind::Container(ty, types) if is_first => *types = self.types(*ty, &value)?,
             Kind::Container(ty, types) => {

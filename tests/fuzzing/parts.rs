@@ -18,9 +18,10 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// An encoder that leaves parts of at least `part_bytes` to other decoders.
+/// A sink that encodes everything except the parts. [`InParts::finish`] decodes and encodes each part separately.
 struct InParts {
     encoder: Encoder<Vec<u8>>,
+    /// The target size of a part, in bytes.
     part_bytes: usize,
     /// The parts, each with the length of the output before the part.
     left: Vec<(usize, Kind, Part)>,

@@ -186,10 +186,10 @@ pub struct Target {
     /// Replace a file that exists
     #[arg(long)]
     force: bool,
-    /// Compress it, for FileAccess.open_compressed
+    /// Compress the output, for FileAccess.open_compressed
     #[arg(long)]
     compress: bool,
-    /// Encrypt it, for FileAccess.open_encrypted_with_pass
+    /// Encrypt the output, for FileAccess.open_encrypted_with_pass
     #[arg(long, value_name = "PASS", conflicts_with = "compress")]
     encrypt: Option<String>,
 }

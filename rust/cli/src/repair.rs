@@ -112,7 +112,8 @@ pub fn search(bytes: &[u8], filled: &[Range<usize>]) -> Found {
 const FITS: i64 = 32;
 /// Additional evidence for a container: its counts fit as well.
 const COUNTS: i64 = 16;
-/// A length leads from a damaged record to a whole one, or a value with a damaged length ends before a whole record.
+/// A length leads from a damaged record to a whole one, or a whole record directly follows a value with a damaged
+/// length. The end of the bytes counts as a whole record.
 const LEADS: i64 = 20;
 /// Evidence for the start of a damaged record, once for a possible length and once for a header.
 const START: i64 = 8;
@@ -304,7 +305,8 @@ impl<'b> Search<'b> {
         }
     }
 
-    /// Hides an encoded value or whole records that are the bytes of a PackedByteArray in a record.
+    /// If a PackedByteArray at `at` holds an encoded value or whole records, moves `certain` to their end: they are not
+    /// records of the file.
     fn find_inner_records(&mut self, at: usize) {
         let is_array = self.word(at) == Some(VariantType::PackedByteArray as u32);
         let mut end = at + 2 * HEADER;

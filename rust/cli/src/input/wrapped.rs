@@ -217,7 +217,7 @@ pub fn decrypt(file: &[u8], key: &Key) -> Result<Vec<u8>, String> {
     let mut contents = fields.take(size)?.to_vec();
     cfb_mode::Decryptor::<Aes256>::new(&key.0.into(), &vector.into()).decrypt(&mut contents);
     if Md5::digest(&contents).as_slice() != md5 {
-        return Err("the pass is wrong, or the file is damaged".to_owned());
+        return Err("the pass or key is wrong, or the file is damaged".to_owned());
     }
     Ok(contents)
 }
@@ -337,6 +337,6 @@ mod tests {
         }
         assert_eq!(count, 29);
         let wrong = encrypt(b"contents", &key).and_then(|file| decrypt(&file, &pass));
-        assert_eq!(wrong, Err("the pass is wrong, or the file is damaged".to_owned()));
+        assert_eq!(wrong, Err("the pass or key is wrong, or the file is damaged".to_owned()));
     }
 }

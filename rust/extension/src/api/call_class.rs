@@ -73,7 +73,7 @@ impl Decode {
     const HELP: &str = "\
         Decodes a value as [method @GlobalScope.bytes_to_var] does.[br][br]\
         With [param allow_objects], objects are created, their scripts attached and their setters run, as \
-        [method @GlobalScope.bytes_to_var_with_objects] does: only for data you trust. Embedded scripts, engine singletons and \
+        [method @GlobalScope.bytes_to_var_with_objects] does. Pass it only for data that you trust. Embedded scripts, engine singletons and \
         script paths outside the project are refused even then.[br][br]\
         If the bytes cannot be decoded, the result is [code]null[/code] and one error is printed. Use \
         [method try_decode] to tell an error from an encoded [code]null[/code], and to set limits.";

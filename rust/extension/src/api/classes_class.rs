@@ -342,8 +342,8 @@ impl FastVariantClasses {
     }
 
     /// Returns the plain containers that [method encode] writes for [param value], for use with JSON, RPCs or
-    /// [MultiplayerSynchronizer]. JSON must keep the order of keys if a property's name comes before [code]@[/code],
-    /// such as [code]0/item[/code]: [code]JSON.stringify(plain, "", false)[/code]. If the value cannot be encoded, prints one error and returns [code]null[/code].
+    /// [MultiplayerSynchronizer]. If a property's name sorts before [code]@[/code], such as [code]0/item[/code], JSON must
+    /// not sort the keys: [code]JSON.stringify(plain, "", false)[/code]. If the value cannot be encoded, prints one error and returns [code]null[/code].
     #[func(gd_self)]
     fn to_plain(this: Gd<Self>, value: Variant) -> Variant {
         guard("FastVariantClasses.to_plain", || {

@@ -87,7 +87,7 @@ impl FastVariantCodec {
     }
 
     /// Returns the differences between [param old] and [param new], in order, at most [param max] of them. Each is a
-    /// Dictionary: [code]path[/code] is an Array of keys and indexes, [code]old[/code] and [code]new[/code] are the
+    /// Dictionary: [code]path[/code] is an Array of keys and indexes; [code]old[/code] and [code]new[/code] are the
     /// values there. An added value has no [code]old[/code], and a removed one no [code]new[/code].
     ///
     /// The order of keys makes no difference. Indexes refer to the old Array; the indexes of added elements

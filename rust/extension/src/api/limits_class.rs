@@ -78,8 +78,8 @@ pub struct FastVariantLimits {
     #[export]
     #[var(get, set)]
     refuse_colliding_keys: PhantomVar<bool>,
-    /// If [code]true[/code], creates objects with class and properties. Their setters and scripts run: only for data
-    /// you trust.
+    /// If [code]true[/code], creates objects with class and properties. Their setters and scripts run, so set
+    /// this only for data that you trust.
     #[export]
     #[var(get, set)]
     allow_objects: PhantomVar<bool>,

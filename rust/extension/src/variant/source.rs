@@ -731,8 +731,8 @@ impl<'a, 's> Walker<'a, 's> {
             property
                 .value(&object)
                 .and_then(|value| {
-                    // A reader always creates a new object, which equals no other key, so the properties
-                    // of an object in a key may be null objects.
+                    // A reader creates a new object for each one in a key, so no two such keys become equal.
+                    // Null objects are therefore allowed in its properties.
                     let walker = Walker { refuses_nulls: false, ..self.without_splitter() };
                     walker.write_into(&value, sink, depth + 1)
                 })

@@ -181,7 +181,7 @@ fn a_file_that_shrinks_in_a_record_is_cut_off() {
     frames::append(&mut bytes, &vec![7; (1 << 20) - 10]);
     let second = bytes.len();
     frames::append(&mut bytes, &[8; 100]);
-    let file = Shrinking { sizes: Mutex::new(vec![bytes.len(), second]), bytes };
+    let file = Shrinking { sizes: Mutex::new(vec![bytes.len(), bytes.len(), second]), bytes };
     let mut found = 0;
     let scanned = frames::scan(&file, &Index::default(), 0..u64::MAX, &Limits::unlimited(), |_, _, _| {
         found += 1;

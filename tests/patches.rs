@@ -150,6 +150,10 @@ fn what_does_not_fit_is_refused_with_the_place() {
         error(&patch_of(Value::from(vec![Value::from("dictionary"), missing]))),
         r#"the patch does not fit the value: key "x" not found"#
     );
+    let set_by_name = Value::from(vec![Value::StringName("set".into()), 5.into()]);
+    let added = Value::from_iter([("x", set_by_name)]);
+    let added = error(&patch_of(Value::from(vec![Value::from("dictionary"), added])));
+    assert!(added.starts_with(r#"not a patch: expected a change that starts with "set""#), "{added}");
     // A String in an Array[int].
     let typed = [28, 0, 1, 0, 2, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 7, 0, 0, 0];
     let edit = Value::from(vec![Value::from(0), Value::from(0), Value::from(vec!["x"])]);
@@ -203,6 +207,10 @@ fn limits_hold_for_what_a_patch_makes() {
     let three = Limits { max_elements: 4, ..limits() };
     assert!(patch::apply(&old, &change, &three).is_err());
     assert!(patch::apply(&old, &change, &Limits { max_elements: 5, ..limits() }).is_ok());
+    // A patch may exceed the limits many times over, but an error names the caller's limit.
+    let long = patch_of(Value::from(vec![Value::from("set"), vec![0; 1000].into()]));
+    let refused = patch::apply(&old, &long, &Limits { max_elements: 5, ..limits() }).unwrap_err();
+    assert_eq!(refused.kind(), &ErrorKind::LimitExceeded(Limit::Elements, 5));
 }
 
 #[test]

@@ -135,6 +135,14 @@ fn compare<D: Dialect>(view: &View<'_, D>, value: &Value) {
         }
     }
     assert_eq!(count, len);
+    let mut row = Vec::new();
+    if !entries.is_empty() {
+        let keys: Vec<Key<'_>> = entries.iter().map(|(key, _)| Key::from(key)).collect();
+        Fields::new(keys.clone()).read(view, &mut row).expect("it has been decoded");
+        for (key, found) in keys.into_iter().zip(&row) {
+            assert_eq!(found.map(|view| view.range()), view.get(key).ok().map(|view| view.range()));
+        }
+    }
     for key in [Key::from("no such key"), Key::from(i64::MAX), Key::from(i64::MIN)] {
         let is_there = |(found, _): &(Value, Value)| match key {
             Key::Int(int) => found.as_i64() == Some(int),

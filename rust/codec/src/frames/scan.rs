@@ -34,6 +34,8 @@ pub fn scan<S: ReadAt + ?Sized>(
         },
     };
     let ignores_torn = index.ignores_torn;
+    // Records that others append meanwhile do not count: `each` itself may append.
+    let end = source.size().map_err(Error::other)?;
     let (mut index, mut at) = (records.start, first);
     let (mut block, mut block_at) = (Vec::new(), first);
     while index < records.end {
@@ -41,7 +43,7 @@ pub fn scan<S: ReadAt + ?Sized>(
             usize::try_from(at - block_at).ok().and_then(|start| block.get(start..)).unwrap_or_default();
         let length = rest.first_chunk().map_or(0, |frame| wire::record_length(*frame) as usize);
         if length > limits.max_bytes {
-            let left = source.size().map_err(Error::other)?.saturating_sub(at);
+            let left = end.saturating_sub(at);
             let error = match record_length(rest.first_chunk(), left) {
                 Err(ErrorKind::UnexpectedEnd { .. }) if ignores_torn => return Ok(()),
                 Err(kind) => Error::new(kind).at(size(at)),
@@ -58,7 +60,8 @@ pub fn scan<S: ReadAt + ?Sized>(
         }
         let held = rest.len();
         let is_begun = held > 0;
-        read_block(source, at, length.saturating_add(FRAME_BYTES).max(BLOCK), &mut block)?;
+        let left = usize::try_from(end.saturating_sub(at)).unwrap_or(usize::MAX);
+        read_block(source, at, length.saturating_add(FRAME_BYTES).max(BLOCK).min(left), &mut block)?;
         block_at = at;
         if block.is_empty() && !is_begun {
             return Ok(());

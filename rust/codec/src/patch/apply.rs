@@ -8,6 +8,7 @@ use super::form::{
     with_capacity,
 };
 use super::writer::Writer;
+use crate::ends::Ends;
 use crate::error::{Error, ErrorKind, Limit, Result, Step};
 use crate::format::{Shape, VariantType};
 use crate::limits::{ALL_TYPES, Limits, Names};
@@ -41,7 +42,7 @@ pub fn apply(old: &[u8], patch: &[u8], limits: &Limits) -> Result<Vec<u8>> {
         max_depth: limits.max_depth.saturating_add(MAX_LEVELS),
         max_elements: limits.max_elements.saturating_mul(MORE).saturating_add(MORE),
         max_dictionary_entries: limits.max_dictionary_entries.max(2),
-        max_memory: limits.max_memory.saturating_mul(MORE),
+        max_memory: limits.max_memory.saturating_add(PATCH_MEMORY).saturating_mul(MORE),
         // An engine builds keys only from the result, which is checked against the caller's limits.
         refuse_colliding_keys: false,
         allow_objects: true,
@@ -50,15 +51,45 @@ pub fn apply(old: &[u8], patch: &[u8], limits: &Limits) -> Result<Vec<u8>> {
         allowed_scripts: Names::NONE,
         ..limits.clone()
     };
-    let patch_ends = checked(patch, &loose)?;
-    let old = View::within(old, limits)?.knowing(&old_ends);
-    let patch = View::within(patch, &loose)?.knowing(&patch_ends);
+    let made = change_into(old, &old_ends, patch, limits, &loose);
+    let made = made.map_err(|error| match error.kind() {
+        // Of the limits that the caller has set, not of the loose ones.
+        ErrorKind::LimitExceeded(limit, _) => {
+            let kind = ErrorKind::LimitExceeded(*limit, value_of(*limit, limits));
+            error.with_kind(kind)
+        }
+        _ => error,
+    })?;
+    checked(&made, limits).map_err(bad_result)?;
+    Ok(made)
+}
+
+/// The limit's value.
+fn value_of(limit: Limit, limits: &Limits) -> u64 {
+    match limit {
+        Limit::Bytes => limits.max_bytes as u64,
+        Limit::Depth => limits.max_depth.into(),
+        Limit::Elements => limits.max_elements,
+        Limit::DictionaryEntries => limits.max_dictionary_entries,
+        Limit::Memory => limits.max_memory,
+    }
+}
+
+fn change_into(
+    old: &[u8],
+    old_ends: &Ends,
+    patch: &[u8],
+    limits: &Limits,
+    loose: &Limits,
+) -> Result<Vec<u8>> {
+    let patch_ends = checked(patch, loose)?;
+    let old = View::within(old, limits)?.knowing(old_ends);
+    let patch = View::within(patch, loose)?.knowing(&patch_ends);
     let mut writer = Writer::default();
     match change_of(&patch)? {
         None => writer.raw(old.bytes()?)?,
         Some(change) => apply_change(&mut writer, &old, &change, 0)?,
     }
-    checked(writer.out(), limits).map_err(bad_result)?;
     Ok(writer.into_out())
 }
 
@@ -86,6 +117,11 @@ const MAX_LEVELS: u32 = 4 * (MAX_CHANGES + 1);
 /// The maximum ratio of the values in a patch to the values in its result: each changed element takes a few
 /// values.
 const MORE: u64 = 16;
+/// The memory that the Dictionary around a patch takes, in bytes.
+const PATCH_MEMORY: u64 = 1 << 10;
+/// The expected form of a change.
+const CHANGE: &str =
+    "expected a change that starts with \"set\", \"bytes\", \"dictionary\", \"array\" or \"packed\"";
 
 /// The error for invalid bytes of the result. It has no offset, because the caller never sees these bytes.
 #[cold]
@@ -141,8 +177,7 @@ fn apply_change(writer: &mut Writer, old: &View<'_>, change: &View<'_>, level: u
         return Err(malformed(change, "expected at most 64 changes around another"));
     }
     let parts = parts(change)?;
-    let kind = parts.first().filter(|kind| kind.ty() == VariantType::String).map(|kind| kind.as_str());
-    match (kind.transpose()?, &parts[..]) {
+    match (kind_of(&parts)?, &parts[..]) {
         (Some(SET), [_, value]) => writer.raw(value.bytes()?),
         (Some(BYTES), [_, bytes]) => {
             const EXPECTED: &str = "expected a PackedByteArray of one encoded value after \"bytes\"";
@@ -166,11 +201,13 @@ fn apply_change(writer: &mut Writer, old: &View<'_>, change: &View<'_>, level: u
             fits(old, is_packed, "a packed array", count)?;
             apply_to_packed(writer, old, edits)
         }
-        _ => Err(malformed(
-            change,
-            "expected a change that starts with \"set\", \"bytes\", \"dictionary\", \"array\" or \"packed\"",
-        )),
+        _ => Err(malformed(change, CHANGE)),
     }
+}
+
+/// The kind of a change with these elements.
+fn kind_of<'a>(parts: &[View<'a>]) -> Result<Option<&'a str>> {
+    parts.first().filter(|kind| kind.ty() == VariantType::String).map(|kind| kind.as_str()).transpose()
 }
 
 /// Fails unless the old value is a container of the expected kind with `count` elements.
@@ -258,9 +295,12 @@ fn apply_to_dictionary(
             }
             writer.raw(key_bytes)?;
             let parts = parts(&change)?;
-            match &parts[..] {
-                [kind, value] if kind.as_str().is_ok_and(|kind| kind == SET) => writer.raw(value.bytes()?)?,
-                _ => return Err(misfit(format!("key {} not found", words(&key)))),
+            match (kind_of(&parts)?, &parts[..]) {
+                (Some(SET), [_, value]) => writer.raw(value.bytes()?)?,
+                (Some(BYTES | DICTIONARY | ARRAY | PACKED), _) => {
+                    return Err(misfit(format!("key {} not found", words(&key))));
+                }
+                _ => return Err(malformed(&change, CHANGE)),
             }
             ends.push(writer.out().len());
         }

@@ -1,15 +1,17 @@
 //! [`Fields`]: looks up the same keys in many Dictionaries.
 
+use std::hash::RandomState;
 use std::marker::PhantomData;
 
 use super::cursor::View;
-use super::key::Key;
-use super::known_offsets::KnownOffsets;
+use super::key::{Key, KeyContent};
+use super::known_offsets::{Keys, KnownOffsets};
 use crate::dialect::{Dialect, Godot4};
 use crate::error::{Error, ErrorKind, Locate as _, Result, Step};
 use crate::format::{Shape, VariantType};
 use crate::limits::Spent;
 use crate::skim::Skimmer;
+use crate::wire::{Cursor, Header};
 
 impl<'a, D: Dialect> View<'a, D> {
     /// Calls `each` with the index of each element of an Array and the values that the element has at the
@@ -79,6 +81,11 @@ const LONGEST: usize = 64;
 #[derive(Clone, Debug)]
 pub struct Fields<'k, D: Dialect = Godot4> {
     keys: Vec<Key<'k>>,
+    /// The indexes of the keys.
+    indexes: Keys,
+    hasher: RandomState,
+    /// The types that a matching key of a Dictionary can have, as bits.
+    types: u64,
     /// Whether each key matches at most one entry of a Dictionary, and no two keys match the same entry.
     can_skim: bool,
     /// Whether to remember the offset of every key of a row, so that the row is walked only once.
@@ -94,13 +101,19 @@ pub struct Fields<'k, D: Dialect = Godot4> {
 impl<'k, D: Dialect> Fields<'k, D> {
     /// A lookup of these keys.
     pub fn new(keys: Vec<Key<'k>>) -> Self {
-        let has_one_place = |(index, key): (usize, &Key<'_>)| {
+        let (mut indexes, hasher, mut types) = (Keys::default(), RandomState::new(), 0);
+        let can_skim = keys.iter().enumerate().all(|(index, key)| {
             let means_two = matches!(key, Key::Segment(_)) && key.index().is_some();
-            !means_two && !keys[..index].iter().any(|earlier| earlier.is_same(key))
-        };
-        let can_skim = keys.iter().enumerate().all(has_one_place);
+            let half = key.hash(&hasher) as u32;
+            let is_repeated = indexes.find_if(half, |earlier| Ok(keys[earlier].is_same(key)));
+            types |= key.types();
+            !means_two
+                && is_repeated.is_ok_and(|found| found.is_none())
+                && indexes.insert(half, index as u32).is_ok()
+        });
         let remembers = keys.len() > 1 || keys.iter().any(Key::may_be_another);
-        Self { keys, can_skim, remembers, last: Vec::new(), spent: Spent::default(), dialect: PhantomData }
+        let (last, spent) = Default::default();
+        Self { keys, indexes, hasher, types, can_skim, remembers, last, spent, dialect: PhantomData }
     }
 
     /// Puts the value that the row has at each key into `found`, in the order of the keys, and returns the end
@@ -156,6 +169,23 @@ impl<'k, D: Dialect> Fields<'k, D> {
         Ok(Some(skimmer.position()))
     }
 
+    /// The index of the wanted key that equals the key at `at`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfMemory`].
+    fn wanted(&self, bytes: &[u8], at: usize) -> Result<Option<usize>> {
+        let header = Cursor::new(bytes, at).u32().and_then(Header::of::<D>);
+        if header.is_none_or(|header| self.types & 1 << header.ty.id() == 0) {
+            return Ok(None);
+        }
+        match KeyContent::read::<D>(bytes, at)? {
+            Some(key) => self
+                .indexes
+                .find_if(key.hash(&self.hasher) as u32, |index| self.keys[index].is_at::<D>(bytes, at)),
+            None => Ok(None),
+        }
+    }
+
     /// Skips the key of the entry at `index` and returns the index of the wanted key that it matches.
     #[inline]
     fn column<'a>(
@@ -179,13 +209,7 @@ impl<'k, D: Dialect> Fields<'k, D> {
         skimmer.skip_all()?;
         let key = rest.get(..skimmer.position() - at)?;
         // If there is not enough memory to read a key, the slow path reports the error.
-        let mut column = None;
-        for (index, wanted) in self.keys.iter().enumerate() {
-            if wanted.is_at::<D>(row.bytes, at).ok()? {
-                column = Some(index);
-                break;
-            }
-        }
+        let column = self.wanted(row.bytes, at).ok()?;
         if column.and_then(|column| self.keys.get(column)).is_some_and(Key::may_be_another) {
             return None;
         }

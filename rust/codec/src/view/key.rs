@@ -80,6 +80,16 @@ impl<'k> Key<'k> {
         }
     }
 
+    /// The types of the Dictionary keys that this key can match, as bits.
+    pub(super) fn types(&self) -> u64 {
+        let types: &[VariantType] = match (self.text(), self) {
+            (Some(_), _) => &[VariantType::String, VariantType::StringName],
+            (None, Self::Value(value)) => &[value.ty()],
+            (None, _) => &[VariantType::Int],
+        };
+        types.iter().fold(0, |types, ty| types | 1 << ty.id())
+    }
+
     /// The hash of this key, equal to the hash of its [`KeyContent`].
     pub(super) fn hash(&self, hasher: &RandomState) -> u64 {
         match (self.text(), self) {

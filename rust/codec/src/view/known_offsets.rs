@@ -241,10 +241,10 @@ impl Marks {
     }
 }
 
-/// The offset and hash of each readable key of a Dictionary. Lookups compare hashes first, so they rarely
-/// read the keys again.
-#[derive(Debug, Default)]
-struct Keys {
+/// Numbers of keys, by half of each key's hash: the offset of each readable key of a Dictionary, or the index of each
+/// wanted key. Lookups compare hashes first, so they rarely read the keys again.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Keys {
     found: HashTable<(u32, u32)>,
 }
 
@@ -280,10 +280,15 @@ impl Keys {
         if self.find_if(half, is_same)?.is_some() {
             return Err(dictionary.repeated_key());
         }
+        self.insert(half, place)
+    }
+
+    /// Adds a key with this half of a hash.
+    pub(super) fn insert(&mut self, half: u32, number: u32) -> Result<()> {
         let needed = 2 * self.found.allocation_size();
         let rehash = |(half, _): &(u32, u32)| spread(*half);
         self.found.try_reserve(1, rehash).map_err(|_| ErrorKind::OutOfMemory(needed))?;
-        self.found.insert_unique(spread(half), (half, place), rehash);
+        self.found.insert_unique(spread(half), (half, number), rehash);
         Ok(())
     }
 
@@ -291,19 +296,19 @@ impl Keys {
         self.find_if(key.hash(hasher) as u32, |at| key.is_at::<D>(bytes, at))
     }
 
-    /// The offset of the key that has this half of a hash and for which `is_it` returns true.
-    fn find_if(&self, half: u32, is_it: impl Fn(usize) -> Result<bool>) -> Result<Option<usize>> {
+    /// The number of the key that has this half of a hash and for which `is_it` returns true.
+    pub(super) fn find_if(&self, half: u32, is_it: impl Fn(usize) -> Result<bool>) -> Result<Option<usize>> {
         let mut failed = None;
-        let found = self.found.find(spread(half), |(other, at)| {
+        let found = self.found.find(spread(half), |(other, number)| {
             half == *other
-                && is_it(*at as usize).unwrap_or_else(|error| {
+                && is_it(*number as usize).unwrap_or_else(|error| {
                     failed = Some(error);
                     true
                 })
         });
         match failed {
             Some(error) => Err(error),
-            None => Ok(found.map(|(_, at)| *at as usize)),
+            None => Ok(found.map(|(_, number)| *number as usize)),
         }
     }
 }

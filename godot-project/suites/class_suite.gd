@@ -540,6 +540,12 @@ func test_what_the_engine_does_not_check() -> bool:
 	read = upgrading.from_plain({&"@class": "E", "table": [], "bag": {&"@class": "Skill"}})
 	checks.truth("after an upgrade", "it has another type" in read.message, read.message)
 	checks.same_value("containers of the game that an upgrade returns", [1, 2, 3], Exported.shared)
+	upgrading.register(Hero.Skill, {"name": "Old", "version": 2, "upgrade": func(data: Dictionary, _from: int) -> Dictionary: return data})
+	var with_cycle := object_count()
+	var failing := {&"@class": "E", "table": [], "bag": {&"@class": "Skill"}}
+	read = upgrading.from_plain({&"@objects": [failing, {&"@class": "Old", "needs": [{&"@ref": 1}]}], "value": [{&"@ref": 0}, {&"@ref": 1}]})
+	checks.truth("after an upgrade with typed containers", "it has another type" in read.message, read.message)
+	checks.same_int("objects in a cycle are freed", with_cycle, object_count())
 	checks.subject(TYPE_OBJECT, "enums of inner classes and of other scripts")
 	for case: Array in [[{"bag": {&"@class": "Bag", "size": 7}}, "7 is not a value of"], [{"picky_kind": 3}, "3 is not a value of"], [{"picky_kind": 5}, ""]]:
 		var message := classes.from_plain({&"@class": "E"}.merged(case[0])).message

@@ -230,11 +230,12 @@ impl<'b> Search<'b> {
             let record = may_start.then(|| self.record_at(at)).flatten();
             let leads =
                 record.as_ref().is_some_and(|record| self.fit(record) >= FITS && !self.is_doubtful(record));
-            let here = self.better(here, link.map(|link| link.with(if leads { LEADS } else { 0 })), at);
+            let link = link.map(|link| link.with(if leads { LEADS } else { 0 }));
             if let Some(record) = &record {
                 self.held = self.held.max(record.end);
-                self.take_record(here, record);
+                self.take_record(here, link, record);
             }
+            let here = self.better(here, link, at);
             let is_certain = record.as_ref().is_some_and(|record| self.is_followed(record.end));
             if let Some(record) = record.as_ref().filter(|_| is_certain) {
                 self.certain = self.certain.max(record.end);
@@ -264,17 +265,39 @@ impl<'b> Search<'b> {
         Some(Explanation { evidence: damage.evidence, part: self.parts.len() - 1 })
     }
 
-    /// Adds a whole record to the explanation that ends before it, or to damage.
-    fn take_record(&mut self, here: Option<Explanation>, record: &Range<usize>) {
+    /// Adds a whole record to the explanation that ends before it with a record (`here`) or with damage.
+    fn take_record(&mut self, here: Option<Explanation>, link: Option<Damage>, record: &Range<usize>) {
         let (at, fit) = (record.start - FRAME, self.fit(record));
-        let is_possible = |damage: &Damage| fit == FITS + COUNTS || fit >= FITS && record.end > damage.within;
-        let damage = self.damage.filter(is_possible);
+        let damage = self
+            .damage
+            .filter(|damage| fit == FITS + COUNTS || fit >= FITS && self.leads_beyond(record, damage.within));
         // A damaged record may be torn right after its header.
         let is_torn = damage.is_some_and(|damage| at == damage.start + FRAME + HEADER);
-        let doubt = if self.is_doubtful(record) && !is_torn { PART } else { 0 };
+        // In damage, the length may well be a part of a value; after a record, only if that one is torn.
+        let doubt = if self.is_doubtful(record) { PART } else { 0 };
+        let here = here.map(|here| Explanation { evidence: here.evidence - doubt / 2, ..here });
+        let here = self.better(here, link.map(|link| link.with(-doubt)), at);
+        let damage = damage.map(|damage| damage.with(if is_torn { 0 } else { -doubt }));
         if let Some(from) = self.better(here, damage, at) {
-            self.take(from, record.clone(), fit - doubt);
+            self.take(from, record.clone(), fit);
         }
+    }
+
+    /// Whether this record, or one of the next few whole ones after it, ends after `within`, but none at it.
+    fn leads_beyond(&mut self, record: &Range<usize>, within: usize) -> bool {
+        const IN_A_ROW: usize = 8;
+
+        let mut end = record.end;
+        for _ in 0..IN_A_ROW {
+            if end >= within {
+                break;
+            }
+            match self.record_at(end).filter(|next| self.fit(next) >= FITS) {
+                Some(next) => end = next.end,
+                None => return false,
+            }
+        }
+        end > within
     }
 
     /// Adds the start of damage.
@@ -326,26 +349,24 @@ impl<'b> Search<'b> {
     /// Whether the bytes at `at` are a part of a record, although they look like a record. Whole records in a row are
     /// no part of a damaged one: a torn record and whole ones after it may together be as long as its length says.
     fn is_hidden(&mut self, at: usize) -> bool {
-        const IN_A_ROW: usize = 3;
-
         match self.next(at).filter(|end| *end > self.certain) {
-            None => return true,
-            Some(end) if end >= self.claimed => return false,
-            Some(_) => {}
-        }
-        let mut end = at;
-        for index in 0..IN_A_ROW {
-            if end == self.bytes.len() {
-                return false;
-            }
-            let Some(record) = self.record_at(end) else { return true };
+            None => true,
+            Some(end) if end >= self.claimed => false,
             // The torn record may end with a header, so the length of the first one may look like a part of a value.
-            if self.fit(&record) < FITS || index > 0 && self.is_doubtful(&record) {
+            Some(_) => !self.are_in_a_row(at, 1),
+        }
+    }
+
+    /// Whether three whole records, or fewer and the end, follow each other. The first `trusted` ones are not doubted.
+    fn are_in_a_row(&mut self, mut at: usize, trusted: usize) -> bool {
+        (0..3).all(|index| {
+            if at == self.bytes.len() {
                 return true;
             }
-            end = record.end;
-        }
-        false
+            let Some(record) = self.record_at(at) else { return false };
+            at = record.end;
+            self.fit(&record) >= FITS && (index < trusted || !self.is_doubtful(&record))
+        })
     }
 
     /// Adds a record or value to an explanation.
@@ -361,6 +382,8 @@ impl<'b> Search<'b> {
     /// value with a damaged length was found.
     fn take_values(&mut self, from: Explanation, at: usize) -> bool {
         let mut has_value = false;
+        // A text without its length looks like a length and numbers.
+        let text = self.value_at(at).filter(|value| !self.has_numbers(value.start));
         for missing in 0..=FRAME {
             let start = at + FRAME - missing;
             let Some(value) = self.value_at(start) else { continue };
@@ -368,20 +391,33 @@ impl<'b> Search<'b> {
                 continue;
             }
             has_value |= missing == 0;
-            // One bit of the length has changed.
+            // One bit of the length has changed, or the counts fit as well. A torn container may end with the
+            // record after it.
             let is_flipped = |length: u32| (length ^ value.len() as u32).is_power_of_two();
-            if missing == 0 && self.word(at).is_some_and(is_flipped) {
+            let is_sure = |search: &mut Self| {
+                search.word(at).is_some_and(is_flipped)
+                    || search.fit(&value) == FITS + COUNTS
+                        && search.are_in_a_row(value.end, 0)
+                        && !search.ends_with_record(&value)
+            };
+            if missing == 0 && is_sure(self) {
                 self.certain = self.certain.max(value.end);
             }
             let evidence = match (missing, self.fit(&value) > FITS) {
                 (_, true) => LEADS,
                 (0, false) if !self.has_numbers(start) => LEADS,
-                (0, false) => 2 * START,
+                (0, false) if text.as_ref().is_none_or(|text| text.end != value.end) => 2 * START,
                 (_, false) => -PART,
             };
             self.take(from, value, evidence - DAMAGE);
         }
         has_value
+    }
+
+    /// Whether the last bytes of a value are a whole record.
+    fn ends_with_record(&mut self, value: &Range<usize>) -> bool {
+        self.charge(value.len());
+        value.clone().any(|at| self.next(at) == Some(value.end) && self.record_at(at).is_some())
     }
 
     /// Whether a whole record or the end follows. Zeros after a 4 are no evidence, unless they are repeated.

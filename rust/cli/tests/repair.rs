@@ -453,6 +453,52 @@ fn a_changed_length_hides_no_packed_array() {
     assert_eq!(repaired(&bytes).0, values);
 }
 
+/// The last word of each record looks like a header, and the next length like the value after it.
+#[test]
+fn records_that_end_like_headers_are_kept() {
+    for value in [Value::from("Help!"), Value::Vector2i([7, 28])] {
+        let records = vec![encoded(value); 100];
+        let size = records[0].len() + 4;
+        let mut bytes = batch(&records);
+        bytes.pop();
+        assert_eq!(repaired(&bytes).0.len(), 99);
+        bytes = batch(&records);
+        bytes[50 * size + 1] ^= 1;
+        assert!(repaired(&bytes).0.len() >= 99);
+    }
+}
+
+/// The torn record is valid with bytes of the two records after it, which end before and after its end.
+#[test]
+fn a_torn_number_swallows_no_short_records() {
+    let matrix = Value::Transform3D(Reals::Single([1.0; 12]));
+    let vector = Value::Vector2(Reals::Single([0.5; 2]));
+    let records = [encoded(vector.clone()), encoded(vector), encoded(matrix.clone())];
+    let torn = [&batch(&[encoded(matrix)])[..28], &batch(&records)].concat();
+    assert_eq!(repaired(&torn).0, records);
+}
+
+/// The header of the text looks like a length, and the text like a vector.
+#[test]
+fn a_text_without_its_length_is_no_vector() {
+    let records = vec![encoded("hello"); 10];
+    let mut bytes = batch(&records);
+    bytes.drain(80..84);
+    assert!(repaired(&bytes).0.iter().all(|found| *found == records[0]));
+}
+
+/// An id in the Array is the size of the next element, so that both look like a record.
+#[test]
+fn an_array_with_a_damaged_length_is_kept() {
+    let name = "a name of some length";
+    let entry = Value::from_iter([("name", Value::from(name)), ("scores", vec![1, 2, 3].into())]);
+    let size = encoded(entry.clone()).len() as i64;
+    let record = encoded((0..40).flat_map(|_| [entry.clone(), Value::Int(size)]).collect::<Value>());
+    let mut bytes = batch(std::slice::from_ref(&record));
+    bytes[..4].copy_from_slice(&[4, 0, 0, 0]);
+    assert_eq!(repaired(&bytes).0, [record]);
+}
+
 /// `store_var` writes a text with a byte-order mark, and `get_var` reads it.
 #[test]
 fn what_engines_read_is_kept() {

@@ -1,5 +1,8 @@
 //! Lists that grow with the results, and fail if there is no memory.
 
+use std::collections::HashMap;
+use std::hash::{BuildHasher, Hash};
+
 use godot::builtin::{VarArray, Variant};
 use variant_codec::memory::check_memory;
 use variant_codec::{ErrorKind, Result};
@@ -27,6 +30,20 @@ pub fn make_room<T>(list: &mut Vec<T>, count: usize) -> Result<()> {
     // This check leaves memory for the engine.
     check_memory(bytes)?;
     list.try_reserve(count).map_err(|_| ErrorKind::OutOfMemory(bytes).into())
+}
+
+/// Makes room for one more entry.
+///
+/// # Errors
+/// [`ErrorKind::OutOfMemory`].
+pub fn make_room_in_map<K: Eq + Hash, V, S: BuildHasher>(map: &mut HashMap<K, V, S>) -> Result<()> {
+    if map.len() < map.capacity() {
+        return Ok(());
+    }
+    // A table has at most two places for each entry, and a byte of control for each place.
+    let bytes = (4 * map.capacity()).saturating_mul(size_of::<(K, V)>() + 1);
+    check_memory(bytes)?;
+    map.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory(bytes).into())
 }
 
 /// Adds a value to an Array, which the engine doubles when it is full.

@@ -88,8 +88,8 @@ impl<'s> Building<'s> {
             && *declared != Declared::Any
             && !value.is_null()
         {
-            // SAFETY: `value` is the value of an entry: a live Variant that only this construction reaches.
             let class = classes.as_deref().map(|(_, class)| class);
+            // SAFETY: `value` is the value of an entry: a live Variant that only this construction reaches.
             let is_taken = declared.takes(unsafe { &**value }, class);
             assert!(is_taken, "the value has another type than the Dictionary's");
             *value = std::ptr::null_mut();

@@ -503,7 +503,7 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
     fn begin_object(&mut self, class: Text<'_>, _properties: usize) -> Result<NewObject> {
         let (object, value) = self.keys.objects.instantiate(class)?;
         if let Some(id) = object.uncounted_id() {
-            self.created.push(id);
+            self.created.push(id)?;
         }
         self.building.put(value);
         Ok(object)

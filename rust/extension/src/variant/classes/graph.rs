@@ -9,12 +9,11 @@ use std::sync::Arc;
 use godot::builtin::{StringName, VarDictionary, Variant};
 use variant_codec::error::quoted;
 use variant_codec::format::MAX_DEPTH;
-use variant_codec::memory::check_memory;
 use variant_codec::{Error, ErrorKind, Result, VariantType};
 use variant_engine::{ContainerType, HeldObject, Reader, text_of};
 
 use super::{ById, Class, Registry, UNKNOWN, resources, tag};
-use crate::growing::{add, make_room};
+use crate::growing::{add, make_room_in_map};
 use crate::memory_budget::MemoryBudget;
 use crate::variant::nested::Nested;
 
@@ -27,12 +26,6 @@ const MOST_CONTAINERS: usize = 1 << 28;
 /// The number of values after which containers are remembered, so that one that holds itself is not visited at each
 /// level.
 const MANY_VALUES: usize = 1 << 14;
-/// The memory for remembering a container, in bytes.
-const PER_CONTAINER: usize = 64;
-/// The maximum memory of an entry of [`Graph::by_id`], in bytes.
-const MOST_PER_ID: usize = 32;
-/// The number of values that most objects do not exceed.
-const FEW_VALUES: usize = 64;
 /// The memory for the name of an unknown property, in addition to its text.
 const PER_NAME: usize = 64;
 
@@ -98,7 +91,7 @@ impl Graph {
         let memory = MemoryBudget::default();
         graph.walk(value, &memory, |graph, object, _| graph.collect(object, registry, &memory))?;
         // Getters may have changed containers. From here on, no script runs.
-        graph.walk(value, &memory, |graph, object, place| Ok(graph.place(&object, place)))?;
+        graph.walk(value, &memory, |graph, object, place| graph.place(&object, place))?;
         for (index, found) in graph.objects.iter_mut().enumerate() {
             if found.is_placed && found.is_in_table && matches!(found.what, What::Object(_)) {
                 found.slot = Some(graph.table.len());
@@ -132,13 +125,13 @@ impl Graph {
             if identity != 0 {
                 // A container that is found again has no new objects. If it is found a third time, all its objects
                 // are known to be referred to more than once.
+                make_room_in_map(&mut seen)?;
                 let times = seen.entry((identity, in_key)).or_insert(0_u8);
                 *times += 1;
                 if *times > 2 {
                     *times = 2;
                     continue;
                 }
-                memory.charge(PER_CONTAINER)?;
             }
             match reader.ty(&value) {
                 // The writer reports this error with its path, and never writes the values that follow.
@@ -198,13 +191,10 @@ impl Graph {
         if self.by_id.contains_key(&object.id()) {
             return Ok(None);
         }
-        if self.by_id.len() == self.by_id.capacity() {
-            check_memory(self.by_id.capacity().saturating_mul(2 * MOST_PER_ID))?;
-        }
+        make_room_in_map(&mut self.by_id)?;
         let index = self.objects.len();
         self.by_id.insert(object.id(), index);
-        make_room(&mut self.values, FEW_VALUES)?;
-        let found = self.add(&object, registry, memory);
+        let found = self.add(&object, registry, memory)?;
         memory.charge(size_of::<Found>() + 64)?;
         memory.charge(found.values.len() * size_of::<Variant>())?;
         add(&mut self.objects, found)?;
@@ -213,29 +203,31 @@ impl Graph {
 
     /// Notes where an object will be written. An unknown object, which a getter has added, is refused by the
     /// writer.
-    fn place(&mut self, object: &Variant, place: Place) -> Option<usize> {
-        let index = *self.by_id.get(&Reader::new().live_object_id(object))?;
+    fn place(&mut self, object: &Variant, place: Place) -> Result<Option<usize>> {
+        let Some(&index) = self.by_id.get(&Reader::new().live_object_id(object)) else { return Ok(None) };
         let found = &mut self.objects[index];
         let is_known = std::mem::replace(&mut found.is_placed, true);
         found.is_in_table |= is_known || place.needs_table;
         if place.in_key {
-            self.check_key(index);
+            self.check_key(index)?;
         }
-        (!is_known).then_some(index)
+        Ok((!is_known).then_some(index))
     }
 
     /// Refuses a resource in a key if another key has a second instance of the same resource: both keys would be read
     /// as one.
-    fn check_key(&mut self, index: usize) {
-        let What::Resource(place) = &self.objects[index].what else { return };
+    fn check_key(&mut self, index: usize) -> Result<()> {
+        let What::Resource(place) = &self.objects[index].what else { return Ok(()) };
+        make_room_in_map(&mut self.keys)?;
         if *self.keys.entry(place.1.clone()).or_insert(index) != index {
             let reason = format!("two keys are the resource {}, which was loaded twice", quoted(&place.1));
             self.objects[index].what = What::Refused(Box::new(Error::object(reason)));
         }
+        Ok(())
     }
 
     /// An object; adds the values of its properties.
-    fn add(&mut self, object: &HeldObject, registry: &Registry, memory: &MemoryBudget) -> Found {
+    fn add(&mut self, object: &HeldObject, registry: &Registry, memory: &MemoryBudget) -> Result<Found> {
         let first = self.values.len();
         let mut unknown = None;
         let what = self.what(object, registry).and_then(|what| {
@@ -246,9 +238,12 @@ impl Graph {
             }
             Ok(what)
         });
-        let what = what.unwrap_or_else(|error| What::Refused(Box::new(error)));
+        let what = match what {
+            Err(error) if matches!(error.kind(), ErrorKind::OutOfMemory(_)) => return Err(error),
+            what => what.unwrap_or_else(|error| What::Refused(Box::new(error))),
+        };
         let values = first..self.values.len();
-        Found { id: object.id(), what, values, unknown, slot: None, is_placed: false, is_in_table: false }
+        Ok(Found { id: object.id(), what, values, unknown, slot: None, is_placed: false, is_in_table: false })
     }
 
     /// Adds the properties that were kept although the class does not have them.
@@ -289,7 +284,7 @@ impl Graph {
         class.check_kind(object)?;
         for property in &class.properties {
             match object.get(&property.name) {
-                Some(value) => self.values.push(value),
+                Some(value) => add(&mut self.values, value)?,
                 None => return Err(Error::object("freed by its own getter")),
             }
         }

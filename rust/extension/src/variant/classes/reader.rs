@@ -11,12 +11,14 @@ use godot::classes::Object;
 use godot::meta::ToGodot;
 use godot::obj::{Gd, InstanceId};
 use variant_codec::error::{Step, quoted};
+use variant_codec::memory::check_memory;
 use variant_codec::view::View;
 use variant_codec::{Error, Limits, Result, VariantType};
 use variant_engine::{ContainerType, HeldObject, Reader, text_of};
 
 use super::declared::{Checks, FEW};
 use super::{Class, FIRST_VERSION, Registry, UNKNOWN, declared, resources, tag};
+use crate::growing::{add, make_room_in_map};
 use crate::memory_budget::MemoryBudget;
 use crate::variant::built::CreatedObjects;
 use crate::variant::source::registered::type_named;
@@ -67,8 +69,9 @@ struct NewObject {
     class: Arc<Class>,
     at: usize,
     version: i64,
-    /// Property positions and values, in the order of the data.
-    values: Vec<(u32, Variant)>,
+    /// The properties in the order of the data: their positions, whether their values were made by this call, and the
+    /// values.
+    values: Vec<(u32, bool, Variant)>,
     /// The position after the last one in `values`.
     next: usize,
     /// The positions in `values`, once one was out of order.
@@ -137,8 +140,8 @@ enum Part {
     Unknown(GString),
 }
 
-/// Approximate memory of an entry in [`ObjectReader::resources`] without its texts, in bytes.
-const RESOURCE_BYTES: usize = 256;
+/// The memory that [`ObjectReader::check_references`] takes for an object at `@objects`, in bytes.
+const PER_ENTRY: usize = 64;
 
 impl ObjectReader {
     /// A reader of the value at the start of `data`. `target`, if given, becomes the outermost object.
@@ -176,11 +179,8 @@ impl ObjectReader {
             let object = object?;
             self.memory.charge(size_of::<Entry>())?;
             let class = self.checks.registry.named(object.get(tag::CLASS)?.as_str()?.as_ref())?;
-            self.table.push(Entry {
-                at: data.len() - object.remaining().len(),
-                class: Arc::clone(class),
-                object: None,
-            });
+            let at = data.len() - object.remaining().len();
+            add(&mut self.table, Entry { at, class: Arc::clone(class), object: None })?;
         }
         if self.target.is_some() {
             let value = root.get(tag::VALUE)?;
@@ -219,7 +219,7 @@ impl ObjectReader {
             Some(TaggedFrame { kind: Kind::Unknown, .. }) => Expected::Tag,
             Some(TaggedFrame { kind: Kind::Object(Some(index), _), .. }) => {
                 let object = &self.objects[*index];
-                let next = object.values.last().map_or(0, |(position, _)| *position as usize + 1);
+                let next = object.values.last().map_or(0, |(position, ..)| *position as usize + 1);
                 if object.version == object.class.version && next < object.class.properties.len() {
                     Expected::Property(*index, next)
                 } else {
@@ -368,8 +368,7 @@ impl ObjectReader {
                     let object = index.and_then(|index| self.objects.get_mut(index)).ok_or_else(misplaced)?;
                     put(&mut object.data, name, &value, &object.class, &self.checks)?;
                     if is_container(&value) {
-                        self.memory.charge(size_of::<Variant>())?;
-                        self.former.push(value);
+                        add(&mut self.former, value)?;
                     }
                 }
             },
@@ -381,8 +380,7 @@ impl ObjectReader {
                     return Err(Error::object(format!("reference to object {index}, but there are {len}")));
                 };
                 let from = if self.is_in_value { u32::MAX } else { self.next.saturating_sub(1) as u32 };
-                self.memory.charge(4 * size_of::<(u32, u32)>())?;
-                self.references.push((from, entry as u32));
+                add(&mut self.references, (from, entry as u32))?;
                 let object = self.entry(entry, created)?;
                 frame.value = self.objects[object].object.value().clone();
             }
@@ -393,7 +391,8 @@ impl ObjectReader {
                     Some(loaded) => loaded.clone(),
                     None => {
                         let loaded = resources::load(&self.checks.registry, &named.0, &named.1)?;
-                        self.memory.charge(RESOURCE_BYTES + named.0.len() + named.1.len())?;
+                        self.memory.charge(named.0.len() + named.1.len())?;
+                        make_room_in_map(&mut self.resources)?;
                         self.resources.insert(named, loaded.clone());
                         loaded
                     }
@@ -463,7 +462,8 @@ impl ObjectReader {
     }
 
     fn make(&mut self, class: Arc<Class>, at: usize, created: &mut CreatedObjects) -> Result<usize> {
-        self.memory.charge(size_of::<NewObject>() + class.properties.len() * size_of::<(u32, Variant)>())?;
+        self.memory
+            .charge(size_of::<NewObject>() + class.properties.len() * size_of::<(u32, bool, Variant)>())?;
         let target = self.target.take_if(|_| at == self.target_at);
         let is_target = target.is_some();
         let object = match target {
@@ -486,11 +486,11 @@ impl ObjectReader {
             class.check_kind(&object)?;
         }
         if !object.is_counted() && !is_target {
-            created.push(InstanceId::from_i64(object.id().cast_signed()));
+            created.push(InstanceId::from_i64(object.id().cast_signed()))?;
         }
         let values = Vec::with_capacity(class.properties.len());
         let (version, data, unknown) = (FIRST_VERSION, None, None);
-        self.objects.push(NewObject {
+        let made = NewObject {
             object,
             class,
             at,
@@ -502,7 +502,8 @@ impl ObjectReader {
             data,
             unknown,
             is_target,
-        });
+        };
+        add(&mut self.objects, made)?;
         Ok(self.objects.len() - 1)
     }
 
@@ -525,7 +526,8 @@ impl ObjectReader {
 
     /// Fails for an object at `@objects` that the value does not reach, because nothing could free it.
     fn check_references(&self) -> Result<()> {
-        self.memory.charge(self.table.len() * 2 * size_of::<Vec<u32>>())?;
+        // An allocation of its own for most entries, and the list of references once more.
+        check_memory(self.table.len() * PER_ENTRY + self.references.len() * 4 * size_of::<u32>())?;
         let mut is_reached = vec![false; self.table.len()];
         let mut from: Vec<Vec<u32>> = vec![Vec::new(); self.table.len()];
         let mut left: Vec<u32> = Vec::new();
@@ -651,13 +653,17 @@ impl NewObject {
         let property = &self.class.properties[position];
         if position < self.next || self.known.is_some() {
             let values = &self.values;
-            let known = self.known.get_or_insert_with(|| values.iter().map(|(known, _)| *known).collect());
+            let known = self.known.get_or_insert_with(|| values.iter().map(|(known, ..)| *known).collect());
             if !known.insert(position as u32) {
                 return Err(Error::object(format!("duplicate property {}", quoted(&property.text))));
             }
         }
+        // Containers that `upgrade` returns may be the game's, but not their typed copies.
+        let is_upgraded = self.version != self.class.version;
+        let given = (is_upgraded && is_container(&value)).then(|| value.clone());
         let value = property.declared.check(value, &self.object, &property.name, checks)?;
-        self.values.push((position as u32, value));
+        let is_made = given.map_or(!is_upgraded, |given| !godot::global::is_same(&given, &value));
+        self.values.push((position as u32, is_made, value));
         self.next = self.next.max(position + 1);
         Ok(())
     }
@@ -707,16 +713,14 @@ impl NewObject {
     /// Sets the properties, and adds the containers among their values to `containers`.
     fn set_properties(&mut self, containers: &mut Vec<Variant>) -> Result<()> {
         let class = Arc::clone(&self.class);
-        for (position, value) in std::mem::take(&mut self.values) {
+        for (position, is_made, value) in std::mem::take(&mut self.values) {
             let property = &class.properties[position as usize];
             let fail = |reason: String| {
                 Err(Error::object(reason).inside(Step::property(&property.text)).at(self.at))
             };
             let ty = Reader::new().ty(&value);
             match ty {
-                Some(_) if self.version == class.version && is_container(&value) => {
-                    containers.push(value.clone())
-                }
+                Some(_) if is_made && is_container(&value) => add(containers, value.clone())?,
                 Some(VariantType::Object) => self.set_objects.push(position),
                 _ => {}
             }

@@ -283,8 +283,8 @@ impl<O: Output, D: Dialect> Encoder<O, D> {
 }
 
 /// The size in bytes of a block, for which space is reserved once. A block holds many elements. It is
-/// also small, because `put_run` writes elements one by one where a whole block no longer fits. Reserving once per block shortens the
-/// encoding of a million ints from 3.4 to 1.8 ms (`cargo xtask bench ints`).
+/// also small, because `put_run` writes elements one by one where a whole block no longer fits. Reserving once
+/// per block shortens the encoding of a million ints from 3.4 to 1.8 ms (`cargo xtask bench ints`).
 const BLOCK: usize = 512;
 /// The longest element of a run: a header and four 64-bit `real_t` components.
 const LONGEST: usize = 36;

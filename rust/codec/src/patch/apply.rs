@@ -53,7 +53,7 @@ pub fn apply(old: &[u8], patch: &[u8], limits: &Limits) -> Result<Vec<u8>> {
     };
     let made = change_into(old, &old_ends, patch, limits, &loose);
     let made = made.map_err(|error| match error.kind() {
-        // Of the limits that the caller has set, not of the loose ones.
+        // The caller has not set the loose limits.
         ErrorKind::LimitExceeded(limit, _) => {
             let kind = ErrorKind::LimitExceeded(*limit, value_of(*limit, limits));
             error.with_kind(kind)
@@ -75,6 +75,7 @@ fn value_of(limit: Limit, limits: &Limits) -> u64 {
     }
 }
 
+/// Makes the new value. The patch is within the limits `loose`.
 fn change_into(
     old: &[u8],
     old_ends: &Ends,

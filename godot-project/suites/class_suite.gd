@@ -509,6 +509,21 @@ func _failing_upgrade(data: Dictionary, _from: int) -> Dictionary:
 	return data
 
 
+## The engine's loaders of scripts, shaders and JSON do not know that these are of class Resource.
+func test_resources_of_any_class() -> bool:
+	checks.subject(TYPE_OBJECT, "resources of any class")
+	const PATH := FOLDER + "/table.json"
+	var classes := FastVariantClasses.new()
+	checks.same_int("allow_resources", OK, classes.allow_resources(FOLDER, ["Resource"]))
+	var item: JSON = load(PATH)
+	var bytes := classes.encode(item)
+	item = null
+	checks.truth("the resource is not loaded", not ResourceLoader.has_cached(PATH))
+	var read := classes.decode(bytes)
+	checks.truth("it is read", read.is_ok() and read.value is JSON and read.value.data == {"power": 7.0}, read.message)
+	return true
+
+
 ## For these properties, the engine silently ignores values of a wrong type or class. The codec refuses such
 ## values, and does not change containers that the game shares.
 func test_what_the_engine_does_not_check() -> bool:

@@ -18,6 +18,10 @@ const PER_VALUE: usize = 64;
 /// thread.
 const PER_ERROR: usize = 16 << 10;
 
+/// The memory of a created object: its native part, its variables, and whatever its `_init` creates. The data does not
+/// show how much that is. A check asks for much more memory, so objects may take several times as much.
+const PER_OBJECT: usize = 8 << 10;
+
 /// The memory that a call has taken since the last check, on all its threads. Code that builds several values in a call
 /// charges all of them to one budget. A value of more than 256 KiB is also checked by itself, while it is decoded.
 #[derive(Default)]
@@ -54,9 +58,11 @@ impl MemoryBudget {
         if self.unchecked() < at_once {
             return Ok(());
         }
-        self.taken.store(0, Ordering::Relaxed);
         self.was_checked.store(true, Ordering::Relaxed);
-        check_memory(2 * AT_ONCE)
+        // After a failure, the next value is checked again.
+        check_memory(2 * AT_ONCE)?;
+        self.taken.store(0, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Charges a value that has been built.
@@ -76,6 +82,14 @@ impl MemoryBudget {
     pub fn charge(&self, bytes: usize) -> Result<()> {
         self.add(bytes);
         self.check()
+    }
+
+    /// Charges an object before it is created.
+    ///
+    /// # Errors
+    /// As [`MemoryBudget::check`].
+    pub fn charge_object(&self) -> Result<()> {
+        self.charge(PER_OBJECT)
     }
 
     /// Charges a String of this many bytes of UTF-8 before it is created.

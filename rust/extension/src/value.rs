@@ -1,6 +1,7 @@
 //! Encodes and decodes one value.
 
 use std::ops::Range;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use godot::builtin::{PackedByteArray, Variant};
@@ -257,10 +258,11 @@ pub fn decode_registered(
     target: Option<HeldObject>,
 ) -> Result<(Built, usize)> {
     let start = part.start;
-    let Reading { input, limits, .. } = reading;
+    let Reading { input, limits, ref keys, .. } = reading;
     let _running = Nested::enter()?;
     let data = input.bytes().get(part).unwrap_or_default();
-    let objects = ObjectReader::new(Arc::clone(registry), data, limits, target);
+    let objects =
+        ObjectReader::new(Arc::clone(registry), data, limits, target, Rc::clone(&keys.objects.memory));
     let mut builder = VariantBuilder::new(reading).with_objects(objects, data);
     let mut decoder = Decoder::new(data, Strictness::Strict, limits).after(*spent);
     let end = decoder.decode_only(&mut builder).map_err(|error| error.shifted(start))?;

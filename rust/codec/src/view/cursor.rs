@@ -681,17 +681,45 @@ impl<'a, D: Dialect> View<'a, D> {
     /// sets it last.
     fn property(&self, wanted: &str) -> Result<Option<Self>> {
         let head = self.head()?;
-        let mut decoder = Decoder::<D>::starting_at(self.bytes, head.first, self.depth + 1, self.limits);
-        let mut found = None;
-        for _ in 0..head.count {
-            let name = decoder.property_name()?;
-            let inside = |error: Error| error.inside(Step::property(name));
-            if name == wanted {
-                found = Some(self.value_at(decoder.position(), self.depth + 1).map_err(inside)?);
+        let found = match self.known {
+            Some(known) => known.find_property(self, &head, wanted)?,
+            None => {
+                let mut found = None;
+                self.walk_properties(&head, |at, name| {
+                    if name == wanted {
+                        found = Some(at);
+                    }
+                    Ok(())
+                })?;
+                found
             }
-            self.pass(&mut decoder).map_err(inside)?;
+        };
+        let Some(at) = found else { return Ok(None) };
+        let mut decoder = self.decoder_inside(at);
+        decoder.property_name()?;
+        let found = self.value_at(decoder.position(), self.depth + 1);
+        found.map(Some).map_err(|error| error.inside(Step::property(wanted)))
+    }
+
+    /// Calls `each` with the start of each property and its name. Returns the end of the last property.
+    pub(super) fn walk_properties(
+        &self,
+        head: &Head<'_>,
+        mut each: impl FnMut(usize, &str) -> Result<()>,
+    ) -> Result<usize> {
+        let mut decoder = self.decoder_inside(head.first);
+        for _ in 0..head.count {
+            let at = decoder.position();
+            let name = decoder.property_name()?;
+            each(at, name)?;
+            self.pass(&mut decoder).map_err(|error| error.inside(Step::property(name)))?;
         }
-        Ok(found)
+        Ok(decoder.position())
+    }
+
+    /// The name of the property at `at`.
+    pub(super) fn name_at(&self, at: usize) -> Result<&'a str> {
+        self.decoder_inside(at).property_name()
     }
 
     /// Writes the value into a sink.

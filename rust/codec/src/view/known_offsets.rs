@@ -1,7 +1,7 @@
 //! [`KnownOffsets`]: a cache of the offsets of elements and keys.
 
 use std::collections::{HashMap, HashSet};
-use std::hash::RandomState;
+use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Mutex, PoisonError};
 
 use hashbrown::HashTable;
@@ -45,6 +45,7 @@ pub struct KnownOffsets {
 #[derive(Debug, Default)]
 struct Walked {
     arrays: HashMap<usize, Marks>,
+    /// Dictionaries and Objects.
     dictionaries: HashMap<usize, Keys>,
     /// Typed Arrays whose elements all have the declared type.
     typed_arrays: HashSet<usize>,
@@ -195,6 +196,29 @@ impl KnownOffsets {
         Ok(found)
     }
 
+    /// The start of the last property of this name in an Object.
+    pub(super) fn find_property<D: Dialect>(
+        &self,
+        object: &View<'_, D>,
+        head: &Head<'_>,
+        name: &str,
+    ) -> Result<Option<usize>> {
+        let half = self.hasher.hash_one(name) as u32;
+        let look = |keys: &Keys| keys.find_if(half, |at| Ok(object.name_at(at)? == name));
+        let mut walked = self.walked.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(keys) = walked.dictionaries.get(&object.position()) {
+            return look(keys);
+        }
+        let mut keys = Keys::default();
+        let end =
+            object.walk_properties(head, |at, name| keys.set_property(at, name, object, &self.hasher))?;
+        let found = look(&keys)?;
+        if head.count > FEW || end - head.first >= self.least {
+            walked.remember(object.position(), keys);
+        }
+        Ok(found)
+    }
+
     pub(super) fn refuse_repeated_keys<D: Dialect>(
         &self,
         dictionary: &View<'_, D>,
@@ -289,6 +313,26 @@ impl Keys {
         let rehash = |(half, _): &(u32, u32)| spread(*half);
         self.found.try_reserve(1, rehash).map_err(|_| ErrorKind::OutOfMemory(needed))?;
         self.found.insert_unique(spread(half), (half, number), rehash);
+        Ok(())
+    }
+
+    /// Adds the property that starts at `at`, or replaces an earlier one of this name.
+    fn set_property<D: Dialect>(
+        &mut self,
+        at: usize,
+        name: &str,
+        object: &View<'_, D>,
+        hasher: &RandomState,
+    ) -> Result<()> {
+        let Ok(place) = u32::try_from(at) else { return Ok(()) };
+        let half = hasher.hash_one(name) as u32;
+        let is_same = |(other, at): &(u32, u32)| {
+            half == *other && object.name_at(*at as usize).is_ok_and(|other| other == name)
+        };
+        match self.found.find_mut(spread(half), is_same) {
+            Some(known) => known.1 = place,
+            None => self.insert(half, place)?,
+        }
         Ok(())
     }
 

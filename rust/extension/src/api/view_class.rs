@@ -47,8 +47,8 @@ use crate::view::{Column, Format, Shown, Step, Test, fill, get, matching, sought
 ///
 /// [b]Files that grow.[/b] A view shows the records of [method FastVariantCodec.append_batch] once the append is done.
 /// During an append, it shows the earlier records. Only the view's first access waits for the append to end, at most 5
-/// seconds. A view ignores a truncated last record, because a writer may not have completed it yet; [method FastVariantCodec.load_batch]
-/// reports such a record.
+/// seconds. A view ignores a truncated last record, because a writer may not have completed it yet, unless the file has
+/// no other record; [method FastVariantCodec.load_batch] reports such a record.
 #[derive(GodotClass)]
 #[class(tool, base=RefCounted)]
 pub struct FastVariantView {

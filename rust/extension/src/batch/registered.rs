@@ -12,7 +12,7 @@ use super::failed::{Failed, Reasons};
 use super::outcome::{Batch, Outcome, fill_part};
 use super::records::{Unpacked, Unpacking};
 use super::spread::own_if;
-use crate::memory_budget::MemoryBudget;
+use crate::growing::make_room_in_map;
 use crate::value;
 use crate::variant::classes::Registry;
 use crate::variant::classes::graph::Graph;
@@ -77,14 +77,14 @@ pub fn frame(values: &AnyArray, registry: &Registry) -> Result<Vec<Vec<u8>>, Fai
     let reader = Reader::new();
     let values = own_if(true, reader, values).map_err(|error| Failed::one(0, error))?;
     let elements = reader.elements(&values);
-    let (mut part, memory) = (Vec::new(), MemoryBudget::default());
+    let mut part = Vec::new();
     let mut known: HashMap<u64, usize> = HashMap::new();
     for index in 0..elements.len() {
         let mut frame = || {
             let value = element(&elements, index)?;
             let graph = Graph::of(value, registry)?;
-            memory.charge(graph.len() * size_of::<(u64, usize)>())?;
             for (id, class) in graph.ids() {
+                make_room_in_map(&mut known)?;
                 if let Some(first) = known.insert(id, index) {
                     return Err(Error::object(format!(
                         "an object of class {class} is also in value {first}; reading would create two; put both values into one Array"

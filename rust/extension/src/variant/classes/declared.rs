@@ -390,7 +390,7 @@ pub fn global_class(name: &str) -> Option<String> {
 }
 
 /// A script by its path or global name, followed by the names of inner classes, such as `res://hero.gd.Bag`.
-fn script_named(class: &str) -> Option<Gd<Script>> {
+pub fn script_named(class: &str) -> Option<Gd<Script>> {
     let mut loader = ResourceLoader::singleton();
     let (path, inner) = if class.starts_with("res://") {
         // Folder names may contain dots, too.

@@ -300,10 +300,6 @@ impl Graph {
         })
     }
 
-    pub fn len(&self) -> usize {
-        self.objects.len()
-    }
-
     /// The object with this id; `None` if it was not collected.
     pub fn find(&self, id: u64) -> Option<&Found> {
         self.by_id.get(&id).map(|index| &self.objects[*index])

@@ -4,6 +4,7 @@
 
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use godot::builtin::{AnyDictionary, GString, StringName, VarDictionary, Variant};
@@ -52,7 +53,7 @@ pub struct ObjectReader {
     passed: Option<Passed>,
     /// The resources that were loaded, by UID and path.
     resources: HashMap<(String, String), Variant>,
-    memory: MemoryBudget,
+    memory: Rc<MemoryBudget>,
 }
 
 /// An object at `@objects`.
@@ -144,8 +145,15 @@ enum Part {
 const PER_ENTRY: usize = 64;
 
 impl ObjectReader {
-    /// A reader of the value at the start of `data`. `target`, if given, becomes the outermost object.
-    pub fn new(registry: Arc<Registry>, data: &[u8], limits: &Limits, target: Option<HeldObject>) -> Self {
+    /// A reader of the value at the start of `data`. `target`, if given, becomes the outermost object. The readers of
+    /// one call share `memory`.
+    pub fn new(
+        registry: Arc<Registry>,
+        data: &[u8],
+        limits: &Limits,
+        target: Option<HeldObject>,
+        memory: Rc<MemoryBudget>,
+    ) -> Self {
         let few = if limits.refuse_colliding_keys { FEW } else { usize::MAX };
         let mut reader = Self {
             checks: Checks { registry, conversions: Cell::new(few), names: few },
@@ -162,7 +170,7 @@ impl ObjectReader {
             expected: Expected::Other,
             passed: None,
             resources: HashMap::new(),
-            memory: MemoryBudget::default(),
+            memory,
         };
         if tag::is_first_key(data, 0) {
             // Ignores an error, because it is found again, with its path, when everything is read.
@@ -462,8 +470,8 @@ impl ObjectReader {
     }
 
     fn make(&mut self, class: Arc<Class>, at: usize, created: &mut CreatedObjects) -> Result<usize> {
-        self.memory
-            .charge(size_of::<NewObject>() + class.properties.len() * size_of::<(u32, bool, Variant)>())?;
+        self.memory.charge_object()?;
+        self.memory.charge(class.properties.len() * size_of::<(u32, bool, Variant)>())?;
         let target = self.target.take_if(|_| at == self.target_at);
         let is_target = target.is_some();
         let object = match target {

@@ -9,7 +9,7 @@ use variant_codec::{Error, Result};
 use variant_engine::text_of;
 
 use super::Registry;
-use super::declared::{global_class, is_of};
+use super::declared::{global_class, is_of, script_named};
 
 const ROOT: &str = "res://";
 const UID: &str = "uid://";
@@ -96,7 +96,7 @@ pub fn load(registry: &Registry, uid: &str, path: &str) -> Result<Variant> {
         return refuse("does not exist");
     }
     // A resource that cannot have an allowed type is not even loaded.
-    let hints = types.iter().map(|ty| GString::from(*ty));
+    let hints = types.iter().map(|ty| hint(ty));
     let hint = hints.into_iter().find(|ty| loader.exists_ex(&path).type_hint(ty).done());
     let loaded = hint.and_then(|ty| loader.load_ex(&path).type_hint(&ty).done());
     match loaded {
@@ -108,6 +108,16 @@ pub fn load(registry: &Registry, uid: &str, path: &str) -> Result<Variant> {
             refuse(&format!("is not of type {}", types.join(" or ")))
         }
     }
+}
+
+/// The type by which the engine's loaders find resources of an allowed type. Most loaders know only native classes, and
+/// not all of them call their resources a Resource.
+fn hint(ty: &StringName) -> GString {
+    if *ty == "Resource" {
+        return GString::new();
+    }
+    let script = if ClassDb::singleton().class_exists(ty) { None } else { script_named(&ty.to_string()) };
+    script.map_or_else(|| GString::from(ty), |script| GString::from(&script.get_instance_base_type()))
 }
 
 fn current_path(uid: &str) -> Option<String> {

@@ -15,6 +15,6 @@ pub mod show;
 pub mod stats;
 pub mod textconv;
 
-/// The stack size that debug builds need for 1024 nested typed Dictionaries, each of which takes five levels of
-/// JSON. Unused stack takes no memory.
+/// The stack size that debug builds need for 1024 nested typed Dictionaries. Each of them takes five levels of JSON.
+/// Unused stack takes no memory.
 pub const STACK: usize = 512 << 20;

@@ -18,7 +18,28 @@ const UID: &str = "uid://";
 pub struct Folder {
     /// Ends with a slash.
     path: String,
-    types: Vec<StringName>,
+    types: Vec<Type>,
+}
+
+/// An allowed type of resources.
+struct Type {
+    name: StringName,
+    /// The type by which the engine's loaders find such resources. Most loaders know only native classes, and not all of
+    /// them call their resources a Resource, so for that one the hint is empty.
+    hint: StringName,
+}
+
+impl Type {
+    fn of(name: &str) -> Self {
+        let class = StringName::from(name);
+        let script = if ClassDb::singleton().class_exists(&class) { None } else { script_named(name) };
+        let hint = match script {
+            Some(script) => script.get_instance_base_type(),
+            None if name == "Resource" => StringName::default(),
+            None => class.clone(),
+        };
+        Self { name: class, hint }
+    }
 }
 
 impl Folder {
@@ -42,7 +63,7 @@ impl Folder {
                 return Err(Error::argument(format!("type {} is not a class of resources", quoted(ty))));
             }
         }
-        let types = types.iter().map(StringName::from).collect();
+        let types = types.iter().map(|ty| Type::of(ty)).collect();
         let path = if path.ends_with('/') { path.to_owned() } else { format!("{path}/") };
         Ok(Self { path, types })
     }
@@ -67,7 +88,8 @@ pub fn reference(registry: &Registry, object: &Variant) -> Option<(String, Strin
     let resource = object.try_to::<Gd<Resource>>().ok()?;
     let path = file_of(&resource)?;
     let is_allowed = |folder: &super::Folder| {
-        path.starts_with(&folder.path) && folder.types.iter().any(|ty| is_of(&resource.clone().upcast(), ty))
+        path.starts_with(&folder.path)
+            && folder.types.iter().any(|ty| is_of(&resource.clone().upcast(), &ty.name))
     };
     if !registry.folders.iter().any(|folder| is_allowed(folder)) {
         return None;
@@ -90,34 +112,24 @@ pub fn load(registry: &Registry, uid: &str, path: &str) -> Result<Variant> {
     if leaves(&path) || path.contains("::") || folders.peek().is_none() {
         return refuse("is not in a folder of `allow_resources`");
     }
-    let types: Vec<&StringName> = folders.flat_map(|folder| &folder.types).collect();
+    let types: Vec<&Type> = folders.flat_map(|folder| &folder.types).collect();
     let mut loader = ResourceLoader::singleton();
     if !loader.exists(&path) {
         return refuse("does not exist");
     }
     // A resource that cannot have an allowed type is not even loaded.
-    let hints = types.iter().map(|ty| hint(ty));
-    let hint = hints.into_iter().find(|ty| loader.exists_ex(&path).type_hint(ty).done());
-    let loaded = hint.and_then(|ty| loader.load_ex(&path).type_hint(&ty).done());
+    let mut hints = types.iter().map(|ty| GString::from(&ty.hint));
+    let hint = hints.find(|hint| loader.exists_ex(&path).type_hint(hint).done());
+    let loaded = hint.and_then(|hint| loader.load_ex(&path).type_hint(&hint).done());
     match loaded {
-        Some(resource) if types.iter().any(|ty| is_of(&resource.clone().upcast(), ty)) => {
+        Some(resource) if types.iter().any(|ty| is_of(&resource.clone().upcast(), &ty.name)) => {
             Ok(resource.to_variant())
         }
         _ => {
-            let types: Vec<String> = types.iter().map(|ty| ty.to_string()).collect();
+            let types: Vec<String> = types.iter().map(|ty| ty.name.to_string()).collect();
             refuse(&format!("is not of type {}", types.join(" or ")))
         }
     }
-}
-
-/// The type by which the engine's loaders find resources of an allowed type. Most loaders know only native classes, and
-/// not all of them call their resources a Resource.
-fn hint(ty: &StringName) -> GString {
-    if *ty == "Resource" {
-        return GString::new();
-    }
-    let script = if ClassDb::singleton().class_exists(ty) { None } else { script_named(&ty.to_string()) };
-    script.map_or_else(|| GString::from(ty), |script| GString::from(&script.get_instance_base_type()))
 }
 
 fn current_path(uid: &str) -> Option<String> {

@@ -251,7 +251,7 @@ fn rows_share_the_limit_on_nested_keys() {
     }
 }
 
-/// A key may have fewer levels of nesting than other values.
+/// The limit on nesting is lower for keys than for other values.
 #[test]
 fn a_key_that_is_too_deep_is_refused() {
     let deep = |levels: u32| (0..levels).fold(Value::from([1]), |inner, _| Value::from(vec![inner]));

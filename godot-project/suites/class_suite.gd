@@ -325,6 +325,23 @@ func test_what_cannot_be_written() -> bool:
 		checks.same_int("code", FastVariantCodec.OBJECT_REFUSED, written.error)
 		checks.truth("message", case[2] in written.message, written.message)
 		checks.same_value("path", case[3], written.path)
+	checks.subject(TYPE_OBJECT, "getters that return another type than their property declares")
+	for case: Array in [
+		["extends Curve2D", ["_data"], "expected int, found Dictionary"],
+		["var wrong: int: get = _get_wrong\nfunc _get_wrong() -> Variant:\n\treturn \"text\"", ["wrong"], "expected int, found String"],
+		["var wrong: Array: get = _get_wrong\nfunc _get_wrong() -> Variant:\n\treturn null", ["wrong"], "expected Array, found Nil"],
+		["var wrong: Node: get = _get_wrong\nfunc _get_wrong() -> Variant:\n\treturn Curve.new()", ["wrong"], "expected Node, found Curve"],
+		["var right: float: get = _get_right\nfunc _get_right() -> Variant:\n\treturn 1", ["right"], ""],
+	]:
+		var script := GDScript.new()
+		script.source_code = case[0]
+		script.reload()
+		var own := FastVariantClasses.new()
+		own.register(script, {"name": "Own", "properties": case[1]})
+		own.allow_resources("res://", ["Resource"])
+		var written := own.try_encode(script.new())
+		checks.same_value("message", case[2], written.message.get_slice(" (", 0))
+		checks.truth("path", written.is_ok() or written.path == ".\"%s\"" % case[1][0], written.path)
 	checks.subject(TYPE_OBJECT, "one object in two values")
 	var bag := Hero.Bag.new()
 	Engine.print_error_messages = false

@@ -158,6 +158,24 @@ func _add_calls_of_objects(calls: Dictionary[String, Callable]) -> void:
 	objects.append_array(objects.slice(0, MANY / 4))
 	var bytes := classes.encode(objects)
 	var packed := classes.pack_batch(objects.slice(0, MANY / 2))
+	# Objects that take much more memory than their data.
+	var wide := GDScript.new()
+	wide.source_code = "extends RefCounted\n"
+	for index in 600:
+		wide.source_code += "var unsaved_%d := 0\n" % index
+	wide.reload()
+	classes.register(wide, {"name": "Wide"})
+	var wide_objects: Array = []
+	for index in MANY / 20:
+		wide_objects.append(wide.new())
+	var wide_bytes := classes.encode(wide_objects)
+	var wide_packed := classes.pack_batch(wide_objects)
+	wide_objects.clear()
+	var with_long_key := FastVariantCodec.encode({&"@class": "Bag", "a".repeat(LARGE): 1})
+	var upgrading := FastVariantClasses.new()
+	upgrading.register(Bag, {"name": "Bag", "version": 2, "upgrade": func(data: Dictionary, _from: int) -> Dictionary:
+		data["any"] = [RefCounted.new(), RefCounted.new()]
+		return data})
 	calls.merge({
 		"objects, unknown properties": func() -> Array: return _of(classes.try_encode(with_unknown)),
 		"objects, Dictionary": func() -> Array: return _of(classes.try_encode(containers)),
@@ -165,6 +183,10 @@ func _add_calls_of_objects(calls: Dictionary[String, Callable]) -> void:
 		"objects, decode": func() -> Array: return _of(classes.decode(bytes)),
 		"objects, pack_batch": func() -> Array: return _of_value(classes.pack_batch(objects.slice(0, MANY / 2))),
 		"objects, unpack_batch": func() -> Array: return _of(classes.unpack_batch(packed)),
+		"objects, a long key": func() -> Array: return _of(classes.decode(with_long_key)),
+		"objects, upgrade": func() -> Array: return _of(upgrading.decode(bytes)),
+		"objects, decode to wide objects": func() -> Array: return _of(classes.decode(wide_bytes)),
+		"objects, unpack_batch to wide objects": func() -> Array: return _of(classes.unpack_batch(wide_packed)),
 		"objects, to_plain": func() -> Array: return _of_value(classes.to_plain(objects)),
 	})
 

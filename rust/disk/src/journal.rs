@@ -3,12 +3,12 @@
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use variant_codec::frames::ReadAt;
 
-use crate::{Failure, LONGEST_WAIT, PAUSE, access, lock, locked, open, own_length};
+use crate::{Failure, LONGEST_WAIT, PAUSE, Stamp, access, lock, locked, open, own_length};
 
 /// The maximum duration of each wait for a writer except the first, and the minimum time between two waits. A
 /// process that appends in a loop rarely pauses, so longer or more frequent waits would not help.
@@ -39,6 +39,19 @@ impl Journal {
     pub fn open(place: &Path) -> Result<Self, Failure> {
         let file = Mutex::new(open(place)?);
         Ok(Self { file, place: place.to_owned(), settled: Mutex::default() })
+    }
+
+    /// The file, to be read as a whole, and its stamp with the length after the last finished append. Waits up to
+    /// [`LONGEST_WAIT`] for a writer. If the writer takes longer, the stamp has the file's full length.
+    ///
+    /// # Errors
+    /// Fails if the system cannot read the metadata.
+    pub fn into_file(self) -> io::Result<(File, Stamp)> {
+        let finished = self.size().unwrap_or(u64::MAX);
+        let file = self.file.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut stamp = Stamp::of_file(&file)?;
+        stamp.length = stamp.length.min(finished);
+        Ok((file, stamp))
     }
 
     /// Waits until no one appends to the file. Returns `false` if the wait times out.

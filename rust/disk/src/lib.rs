@@ -501,7 +501,8 @@ fn known(place: &Path, metadata: &Metadata) -> Option<Appended> {
 fn own_length(place: &Path, file: &File) -> io::Result<Option<u64>> {
     let Some(known) = known(place, &file.metadata()?) else { return Ok(None) };
     let length = known.stamp.length;
-    Ok(ends_with_record(file, known.last, length)?.then_some(length))
+    // Reading fails if others have truncated the file.
+    Ok(ends_with_record(file, known.last, length).is_ok_and(|ends| ends).then_some(length))
 }
 
 /// Opens a regular file for reading.

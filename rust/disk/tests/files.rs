@@ -335,8 +335,16 @@ fn an_append_that_is_not_done_is_not_seen() -> Result<()> {
         assert_eq!(index.count(&journal)?, 2);
         fs::rename(&moved, &place)?;
     }
-    writer.set_len(24)?;
-    drop(writer);
+    // A reader of the whole file waits for the append, and leaves out the bytes that are removed again.
+    let (whole, stamp) = std::thread::scope(|threads| {
+        let whole = threads.spawn(|| Journal::open(&place)?.into_file().map_err(Failure::from));
+        writer.write_all(&record(5))?;
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        writer.set_len(24)?;
+        drop(writer);
+        anyhow::Ok(whole.join().expect("it does not panic")?)
+    })?;
+    assert_eq!((stamp.length(), whole.metadata()?.len()), (24, 24));
     let longer = [&[20, 0, 0, 0][..], &[0; 20]].concat();
     append(&place, &[longer, record(4)])?;
     assert_eq!((index.count(&journal)?, index.find(&journal, 2)?), (4, Some(28..48)));

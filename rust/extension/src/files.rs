@@ -4,8 +4,7 @@
 //! engine. The engine cannot replace a file atomically, and the errors that it prints can run scripts while a
 //! file is locked.
 
-use std::fs::File;
-use std::io::{self, Cursor, Read, Seek};
+use std::io::{self, Read, Seek};
 use std::path::PathBuf;
 
 use godot::builtin::{GString, PackedByteArray};
@@ -13,11 +12,11 @@ use godot::classes::file_access::ModeFlags;
 use godot::classes::{Engine, FileAccess};
 use godot::global::Error as Code;
 use godot::obj::Singleton;
+use variant_codec::Limits;
 use variant_codec::format::MAX_BYTES;
 use variant_codec::memory::check_memory;
-use variant_codec::{Limits, frames};
 use variant_disk::{self as disk, Failure, Journal, Stamp};
-use variant_engine::{self as engine, text_of};
+use variant_engine::text_of;
 
 use crate::file_queue::Turn;
 use crate::settings;
@@ -133,8 +132,8 @@ pub struct ReadFile {
     pub stamp: Option<Stamp>,
 }
 
-/// Reads a file of records, but at most one byte more than the limits allow. If the last record is truncated,
-/// waits at most [`disk::LONGEST_WAIT`] for a writer that is still appending it.
+/// Reads a file of records, but at most one byte more than the limits allow. Waits at most [`disk::LONGEST_WAIT`] for
+/// a writer that is still appending.
 ///
 /// # Errors
 /// Fails if the file cannot be read.
@@ -143,41 +142,21 @@ pub fn read_records(
     target: Option<(&Target, Turn)>,
     limits: &Limits,
 ) -> Result<ReadFile, FileError> {
-    let is_torn = |file: &ReadFile| {
-        let length = file.bytes.len();
-        let torn = || frames::find_torn(&mut Cursor::new(engine::bytes(&file.bytes)), length as u64);
-        length <= limits.max_bytes && matches!(torn(), Ok(Some(_)))
-    };
     let by_engine = |stamp| read(path, limits).map(|bytes| ReadFile { bytes, stamp });
     let Some((target, turn)) = target else { return by_engine(None) };
     if text_of(path).starts_with("res://") {
         // Only the engine reads packed files. It may print, which can run scripts, so the turn ends first.
-        turn.take(|| ());
-        let file = by_engine(target.stamp());
-        if file.as_ref().is_ok_and(|file| !is_torn(file)) {
-            return file;
-        }
-        drop(disk::at_rest(&target.place, disk::LONGEST_WAIT));
+        turn.take(|| drop(disk::at_rest(&target.place, disk::LONGEST_WAIT)));
         return by_engine(target.stamp());
     }
-    let found = turn.take(|| {
-        let mut file = disk::open(&target.place).ok()?;
-        // The read may fail, because another process may be truncating the file after a failed append.
-        if let Some(read) = contents(&mut file, limits)
-            && !is_torn(&read)
-        {
-            return Some(read);
-        }
-        let mut file = disk::at_rest(&target.place, disk::LONGEST_WAIT).ok().flatten().unwrap_or(file);
-        contents(&mut file, limits)
-    });
     // If that fails, the engine may have another way to read the file, or know the reason.
-    found.map_or_else(|| by_engine(target.stamp()), Ok)
+    turn.take(|| contents(target, limits)).map_or_else(|| by_engine(target.stamp()), Ok)
 }
 
-/// Reads a file, but at most one byte more than the limits allow. Returns `None` if the file cannot be read.
-fn contents(file: &mut File, limits: &Limits) -> Option<ReadFile> {
-    let stamp = Stamp::of_file(file).ok()?;
+/// Reads a file without an unfinished append, but at most one byte more than the limits allow. Returns `None` if the
+/// file cannot be read.
+fn contents(target: &Target, limits: &Limits) -> Option<ReadFile> {
+    let (mut file, stamp) = Journal::open(&target.place).ok()?.into_file().ok()?;
     let wanted = wanted(stamp.length(), limits);
     // If memory is short, the engine prints an error, and printing can run scripts while this file is in use.
     check_memory(wanted).ok()?;

@@ -6,6 +6,7 @@ use std::hash::{BuildHasher, Hash};
 use godot::builtin::{VarArray, Variant};
 use variant_codec::memory::check_memory;
 use variant_codec::{ErrorKind, Result};
+use variant_engine::{Reader, text_of};
 
 /// Adds an element.
 ///
@@ -62,4 +63,14 @@ pub fn push(values: &mut VarArray, value: &Variant) -> Result<()> {
     } else {
         Ok(())
     }
+}
+
+/// The text of a name. Checks for memory for three copies in UTF-32, because the engine copies names as well.
+///
+/// # Errors
+/// [`ErrorKind::OutOfMemory`].
+pub fn text_of_name(name: &Variant) -> Result<String> {
+    let name = name.stringify();
+    check_memory(Reader::new().units(&name).len().saturating_mul(3 * size_of::<char>()))?;
+    Ok(text_of(&name))
 }

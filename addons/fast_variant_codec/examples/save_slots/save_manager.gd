@@ -154,10 +154,14 @@ func _keep_backup(slot: int) -> void:
 	# The file is not read if this run of the game has written or loaded it without an error.
 	if not _good.get(slot, false) and _state_of(FastVariantCodec.load_batch(path_of(slot))) == null:
 		return
+	# An earlier run may have made the backup, and then failed to save.
+	var newest := "" if _has_backup.has(slot) else FileAccess.get_sha256(path_of(slot, 1))
+	_has_backup[slot] = newest != "" and newest == FileAccess.get_sha256(path_of(slot))
+	if _has_backup[slot]:
+		return
 	var copy := path_of(slot, BACKUPS + 1)
-	DirAccess.copy_absolute(path_of(slot), copy)
 	# On a full disk, the copy is shorter.
-	if _size_of(copy) != _size_of(path_of(slot)):
+	if DirAccess.copy_absolute(path_of(slot), copy) != OK or _size_of(copy) != _size_of(path_of(slot)):
 		DirAccess.remove_absolute(copy)
 		return
 	for backup in range(BACKUPS, 1, -1):

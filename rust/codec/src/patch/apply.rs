@@ -334,7 +334,7 @@ fn reorder(out: &mut Vec<u8>, start: usize, ends: &[usize], order: &View<'_>) ->
         let position = index_of(&position?)?;
         match is_done.get_mut(position) {
             Some(is_done) if !*is_done => *is_done = true,
-            _ => return Err(malformed(order, "expected each position once in an order")),
+            _ => return Err(malformed(order, "expected each index once in `order`")),
         }
         let from = if position == 0 { start } else { ends[position - 1] };
         entries.extend_from_slice(&out[from..ends[position]]);

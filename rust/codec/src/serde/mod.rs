@@ -22,7 +22,7 @@
 //!
 //! let weapon = Some(Weapon::Sword { sharpness: 0.5 });
 //! let save = Save { name: "Ada".into(), hp: 87, position: [3.0, 4.0], weapon };
-//! // What var_to_bytes({"name": "Ada", "hp": 87, "position": Vector2(3, 4), "weapon": {"Sword": {"sharpness": 0.5}}}) gives.
+//! // The bytes of var_to_bytes({"name": "Ada", "hp": 87, "position": Vector2(3, 4), "weapon": {"Sword": {"sharpness": 0.5}}}).
 //! let bytes = variant_codec::serde::to_bytes(&save)?;
 //! assert_eq!(variant_codec::serde::from_bytes::<Save>(&bytes, &Limits::for_network())?, save);
 //! # Ok::<(), variant_codec::Error>(())

@@ -198,9 +198,8 @@ impl FastVariantCodec {
     /// [method FileAccess.store_var], strictly and in parallel. Prints nothing.
     ///
     /// The result's [member FastVariantResult.value] is an Array of the values, as with
-    /// [method unpack_batch]: if a record is damaged or truncated, the Array ends before it. A record that
-    /// another process is appending is read completely or not at all: the call waits at most 5 seconds for
-    /// that process. If the file cannot be read, the error is [constant FILE_ERROR]. If the file is in
+    /// [method unpack_batch]: if a record is damaged or truncated, the Array ends before it. If another process is
+    /// appending, the call waits at most 5 seconds for it, so that all or none of its records are read. If the file cannot be read, the error is [constant FILE_ERROR]. If the file is in
     /// another format, such as one encoded value, JSON, or an encrypted or compressed file of [FileAccess],
     /// the message names the format. [param path] can be any path that [method FileAccess.open] accepts. The
     /// default limits are [method FastVariantLimits.for_save_files].
@@ -237,7 +236,7 @@ impl FastVariantCodec {
         })
     }
 
-    /// Decodes each of the [param buffers], an Array, as [method try_decode] does, in the background. Any thread may
+    /// Decodes the elements of the Array [param buffers] in the background, each as [method try_decode] does. Any thread may
     /// change the buffers as soon as the call returns. Prints nothing.
     ///
     /// The result's [member FastVariantResult.value] is an Array with one value per buffer: [code]null[/code]
@@ -452,8 +451,8 @@ impl FastVariantCodec {
         })
     }
 
-    /// Decodes a value from [param bytes] as [method decode_godot3] does with the same [param lossy], but strictly, and
-    /// returns it or an error. Prints nothing.
+    /// Decodes a value of Godot 3 from [param bytes] strictly, and returns the value or an error. [param lossy] works as in
+    /// [method decode_godot3]. Prints nothing.
     ///
     /// Encodings that no Godot 3 writes are errors, and so is data that exceeds [param limits]; the default is
     /// [method FastVariantLimits.for_save_files]. Objects are never created, whatever the limits allow.

@@ -105,7 +105,8 @@ impl FastVariantCodec {
     /// with the same [param max]. Each also has the byte ranges [code]old_range[/code] and [code]new_range[/code], as
     /// [method FastVariantView.byte_range] returns them. The bytes are read strictly, within [param limits]; the
     /// default is [method FastVariantLimits.for_save_files]. If the limits allow objects, their properties are
-    /// compared; values that hold objects are [code]null[/code] in the result.
+    /// compared; values that hold objects are [code]null[/code] in the result. The result counts towards
+    /// [member FastVariantLimits.max_memory].
     #[func]
     fn differences_bytes(
         old: PackedByteArray,

@@ -12,7 +12,7 @@ use variant_codec::memory::check_memory;
 use variant_codec::{Error, ErrorKind, Result, VariantType};
 use variant_engine::{Building, ContainerType, HeldObject, Reader, class_name, text_of};
 
-use super::Registry;
+use super::{Class, Registry};
 use crate::variant::source::element;
 use crate::variant::stored::{label, script_label};
 
@@ -93,18 +93,54 @@ impl Declared {
         matches!(self, Self::Object(classes) if classes.iter().any(is_native))
     }
 
-    /// Checks that an int is a value of the property's enum, because no reader would accept any other int.
+    /// Checks that a reader would accept what a getter has returned. Some getters, also of the engine, return another
+    /// type than their property declares.
     ///
     /// # Errors
-    /// Fails if the int is neither 0 nor a value of the enum.
-    pub fn check_enum(&self, value: &Variant) -> Result<()> {
+    /// Fails if a reader would refuse the value.
+    #[inline(always)]
+    pub fn check_readable(&self, value: &Variant, found: Option<VariantType>) -> Result<()> {
+        match self {
+            Self::Any => Ok(()),
+            Self::Type(ty) | Self::Container(ty, _) if found == Some(*ty) => Ok(()),
+            _ => self.check_unlike(value, found),
+        }
+    }
+
+    #[inline(never)]
+    fn check_unlike(&self, value: &Variant, found: Option<VariantType>) -> Result<()> {
+        match self {
+            Self::Enum(..) if let Some(int) = exact_int(value) => self.check_enum(int),
+            Self::Type(ty) if converted(value, *ty).is_some() => Ok(()),
+            Self::Object(_) if found == Some(VariantType::Nil) => Ok(()),
+            Self::Object(classes) if found == Some(VariantType::Object) => match value.try_to() {
+                Ok(object) if !classes.is_empty() && !classes.iter().any(|class| is_of(&object, class)) => {
+                    Err(wrong(&self.expected(), &label(&object)))
+                }
+                // A freed object is written as null.
+                _ => Ok(()),
+            },
+            _ => Err(self.refused(found)),
+        }
+    }
+
+    /// Returns whether the property takes objects of this class.
+    pub fn takes(&self, class: &Class) -> bool {
+        matches!(self, Self::Object(classes) if classes.is_empty() || classes.iter().any(|name| class.is(name)))
+    }
+
+    /// Checks that an int is a value of the property's enum, because no reader would accept any other int.
+    fn check_enum(&self, int: i64) -> Result<()> {
         let Self::Enum(name, values) = self else { return Ok(()) };
-        let int = Reader::new().int(value);
         // A variable without an initial value is 0.
         if int == 0 || values.contains(&int) {
             return Ok(());
         }
         Err(Error::object(format!("{int} is not a value of the enum {name}; declare flags as int")))
+    }
+
+    fn refused(&self, found: Option<VariantType>) -> Error {
+        wrong(&self.expected(), found.map_or("a newer type", VariantType::name))
     }
 
     /// Converts a value to the type of a property of `object`.
@@ -126,8 +162,7 @@ impl Declared {
             (Self::Type(ty), Some(found)) if *ty == found => Ok(value),
             (Self::Type(ty), _) if let Some(same) = checks.converted(&value, *ty)? => Ok(same),
             (Self::Enum(..), _) if let Some(int) = exact_int(&value) => {
-                let int = Variant::from(int);
-                self.check_enum(&int).map(|()| int)
+                self.check_enum(int).map(|()| Variant::from(int))
             }
             (Self::Object(_), Some(T::Nil)) => Ok(value),
             (Self::Object(classes), Some(T::Object)) => {
@@ -158,7 +193,7 @@ impl Declared {
                 }
                 ElementTypes::Hidden => with_types(value, &sample(object, property), checks),
             },
-            (_, found) => Err(wrong(&self.expected(), found.map_or("a newer type", VariantType::name))),
+            (_, found) => Err(self.refused(found)),
         }
     }
 

@@ -10,10 +10,10 @@ use godot::builtin::{StringName, VarDictionary, Variant};
 use variant_codec::error::quoted;
 use variant_codec::format::MAX_DEPTH;
 use variant_codec::{Error, ErrorKind, Result, VariantType};
-use variant_engine::{ContainerType, HeldObject, Reader, text_of};
+use variant_engine::{ContainerType, HeldObject, Reader};
 
 use super::{ById, Class, Registry, UNKNOWN, resources, tag};
-use crate::growing::{add, make_room_in_map};
+use crate::growing::{add, make_room_in_map, text_of_name};
 use crate::memory_budget::MemoryBudget;
 use crate::variant::nested::Nested;
 
@@ -262,7 +262,7 @@ impl Graph {
         for (name, value) in kept.iter_shared() {
             let is_text =
                 matches!(Reader::new().ty(&name), Some(VariantType::String | VariantType::StringName));
-            let name = text_of(&name.stringify());
+            let name = text_of_name(&name)?;
             if !is_text || tag::is_tag(&name) {
                 let reason = format!("the metadata of unknown properties has the key {}", quoted(&name));
                 return Err(Error::object(reason));
@@ -303,6 +303,14 @@ impl Graph {
     /// The object with this id; `None` if it was not collected.
     pub fn find(&self, id: u64) -> Option<&Found> {
         self.by_id.get(&id).map(|index| &self.objects[*index])
+    }
+
+    /// The class of the object in this value, if it is written as an object.
+    pub fn class_of(&self, value: &Variant) -> Option<&Class> {
+        match &self.find(Reader::new().live_object_id(value))?.what {
+            What::Object(class) => Some(class),
+            _ => None,
+        }
     }
 
     /// The error of an object that was not found.

@@ -19,7 +19,7 @@ use variant_engine::{ContainerType, HeldObject, Reader, text_of};
 
 use super::declared::{Checks, FEW};
 use super::{Class, FIRST_VERSION, Registry, UNKNOWN, declared, resources, tag};
-use crate::growing::{add, make_room_in_map};
+use crate::growing::{add, make_room_in_map, text_of_name};
 use crate::memory_budget::MemoryBudget;
 use crate::variant::built::CreatedObjects;
 use crate::variant::source::registered::type_named;
@@ -297,7 +297,7 @@ impl ObjectReader {
             let found = reader.ty(key).map_or("a newer type", VariantType::name);
             return Err(Error::object(format!("expected a key of text, found {found}")));
         };
-        let text = text_of(&key.stringify());
+        let text = text_of_name(key)?;
         if first {
             frame.start(&text)?;
             self.is_plain_next = matches!(frame.kind, Kind::Plain);
@@ -571,19 +571,28 @@ impl ObjectReader {
             return Err(Error::object("expected data of an object for the target, found another value"));
         }
         self.check_references()?;
-        let checks = &self.checks;
-        self.objects.iter_mut().rev().try_for_each(|object| object.upgrade(checks))?;
+        let (checks, memory) = (&self.checks, &self.memory);
+        // Each function of a script may take memory.
+        self.objects
+            .iter_mut()
+            .rev()
+            .filter(|object| object.data.is_some())
+            .try_for_each(|object| memory.charge_object().and_then(|()| object.upgrade(checks)))?;
         let mut objects = self.objects;
         let mut containers = self.former;
         for index in (0..objects.len()).rev() {
-            if let Err(error) = objects[index].set_properties(&mut containers) {
-                objects[index..].iter().for_each(NewObject::unset);
-                containers.iter().for_each(empty);
-                return Err(error);
+            let set = memory.charge_object().and_then(|()| objects[index].set_properties(&mut containers));
+            if set.is_err() {
+                undo(&objects[index..], &containers);
+                return set;
             }
         }
         let loaded = StringName::from("_loaded");
         for object in objects.iter().rev().filter(|object| object.class.has_loaded) {
+            if let Err(error) = memory.charge_object() {
+                undo(&objects, &containers);
+                return Err(error);
+            }
             object.object.call(&loaded);
         }
         Ok(())
@@ -701,7 +710,7 @@ impl NewObject {
             return Err(fail(Error::object(reason)));
         }
         for (key, value) in upgraded.iter_shared() {
-            let key = text_of(&key.stringify());
+            let key = text_of_name(&key).map_err(fail)?;
             let Some(position) = class.position(&key) else {
                 if class.keeps_unknown && !tag::is_tag(&key) {
                     put(&mut self.unknown, &GString::from(&key), &value, &class, checks).map_err(fail)?;
@@ -771,6 +780,12 @@ impl NewObject {
     }
 }
 
+/// Undoes what a failed call has set, so that objects and containers that refer to each other are freed.
+fn undo(objects: &[NewObject], containers: &[Variant]) {
+    objects.iter().for_each(NewObject::unset);
+    containers.iter().for_each(empty);
+}
+
 /// Empties a container that this call has made.
 fn empty(container: &Variant) {
     if !container.call("is_read_only", &[]).booleanize() {
@@ -806,7 +821,7 @@ fn put(
 
 fn text(value: &Variant, expected: &str) -> Result<String> {
     match Reader::new().ty(value) {
-        Some(VariantType::String | VariantType::StringName) => Ok(text_of(&value.stringify())),
+        Some(VariantType::String | VariantType::StringName) => text_of_name(value),
         found => Err(unexpected(expected, found)),
     }
 }

@@ -100,27 +100,32 @@ pub fn reference(registry: &Registry, object: &Variant) -> Option<(String, Strin
     Some((uid, path))
 }
 
+/// The maximum lengths of a UID and of a path, in bytes. No system has longer paths.
+const MOST_UID: usize = 64;
+const MOST_PATH: usize = 1 << 16;
+
 /// Loads the resource with this UID, or with this path if the UID is unknown.
 ///
 /// # Errors
 /// Fails if the resource does not exist, or its folder or type is not allowed.
 pub fn load(registry: &Registry, uid: &str, path: &str) -> Result<Variant> {
-    let path = current_path(uid).unwrap_or_else(|| path.to_owned());
-    let shown = quoted(&path);
+    let current = current_path(uid);
+    let path = current.as_deref().unwrap_or(path);
+    let shown = quoted(path);
     let refuse = |reason: &str| Err(Error::object(format!("resource {shown} {reason}")));
     let mut folders = registry.folders.iter().filter(|folder| path.starts_with(&folder.path)).peekable();
-    if leaves(&path) || path.contains("::") || folders.peek().is_none() {
+    if leaves(path) || path.contains("::") || path.len() > MOST_PATH || folders.peek().is_none() {
         return refuse("is not in a folder of `allow_resources`");
     }
     let types: Vec<&Type> = folders.flat_map(|folder| &folder.types).collect();
     let mut loader = ResourceLoader::singleton();
-    if !loader.exists(&path) {
+    if !loader.exists(path) {
         return refuse("does not exist");
     }
     // A resource that cannot have an allowed type is not even loaded.
     let mut hints = types.iter().map(|ty| GString::from(&ty.hint));
-    let hint = hints.find(|hint| loader.exists_ex(&path).type_hint(hint).done());
-    let loaded = hint.and_then(|hint| loader.load_ex(&path).type_hint(&hint).done());
+    let hint = hints.find(|hint| loader.exists_ex(path).type_hint(hint).done());
+    let loaded = hint.and_then(|hint| loader.load_ex(path).type_hint(&hint).done());
     match loaded {
         Some(resource) if types.iter().any(|ty| is_of(&resource.clone().upcast(), &ty.name)) => {
             Ok(resource.to_variant())
@@ -133,7 +138,7 @@ pub fn load(registry: &Registry, uid: &str, path: &str) -> Result<Variant> {
 }
 
 fn current_path(uid: &str) -> Option<String> {
-    if !uid.starts_with(UID) {
+    if !uid.starts_with(UID) || uid.len() > MOST_UID {
         return None;
     }
     let id = uids("text_to_id", &[uid.to_variant()]);

@@ -98,7 +98,7 @@ impl<'s> Walker<'_, 's> {
                 begin_value(sink, dictionary, VariantType::String, tag::VERSION)?;
                 sink.int(class.version)?;
             }
-            self.write_properties(class, values, sink, dictionary, depth)?;
+            self.write_properties(registered, (class, values), sink, dictionary, depth)?;
             for (name, value) in unknown {
                 sink.end_entry(dictionary)?;
                 begin_value(sink, dictionary, VariantType::String, name)?;
@@ -113,8 +113,8 @@ impl<'s> Walker<'_, 's> {
     #[inline(always)]
     fn write_properties<S: Sink>(
         self,
-        class: &'s Class,
-        values: &'s [Variant],
+        registered: &'s Registered<'s>,
+        (class, values): (&'s Class, &'s [Variant]),
         sink: &mut S,
         dictionary: &mut S::Dictionary,
         depth: u32,
@@ -123,19 +123,19 @@ impl<'s> Walker<'_, 's> {
         for (property, value) in class.properties.iter().zip(values) {
             sink.end_entry(dictionary)?;
             begin_value(sink, dictionary, VariantType::String, &property.text)?;
-            let written = match walker.reader.ty(value) {
-                Some(VariantType::Array) if property.declared.is_typed() => {
+            let (declared, ty) = (&property.declared, walker.reader.ty(value));
+            let is_taken = ty == Some(VariantType::Object)
+                && registered.graph.class_of(value).is_some_and(|class| declared.takes(class));
+            let checked = if is_taken { Ok(()) } else { declared.check_readable(value, ty) };
+            let written = checked.and_then(|()| match ty {
+                Some(VariantType::Array) if declared.is_typed() => {
                     walker.write_array_in_place(value, sink, depth + 1)
                 }
-                Some(VariantType::Dictionary) if property.declared.is_typed() => {
+                Some(VariantType::Dictionary) if declared.is_typed() => {
                     walker.write_dictionary_in_place(value, sink, depth + 1)
                 }
-                Some(VariantType::Int) => property
-                    .declared
-                    .check_enum(value)
-                    .and_then(|()| walker.write_into(value, sink, depth + 1)),
                 _ => walker.write_into(value, sink, depth + 1),
-            };
+            });
             written.map_err(|error| error.inside(Step::property(&property.text)))?;
         }
         Ok(())

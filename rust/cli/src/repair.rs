@@ -117,6 +117,8 @@ const COUNTS: i64 = 16;
 const LEADS: i64 = 20;
 /// Evidence for the start of a damaged record, once for a possible length and once for a header.
 const START: i64 = 8;
+/// The size of a value of three numbers, in bytes. Fewer may be the length, the header and the number of a record.
+const MANY_NUMBERS: usize = HEADER + 3 * HEADER;
 /// Evidence against each place with damage.
 const DAMAGE: i64 = 30;
 /// Evidence against a length that may be part of a value.
@@ -142,6 +144,9 @@ struct Search<'b> {
     /// The end of a record, whole or damaged, that precedes a whole one. Anything inside this record that
     /// looks like a record is part of it.
     certain: usize,
+    /// The end of an unbroken chain of whole records, from the start of the file or from a container among records that
+    /// are not doubted. No record starts inside one of them.
+    chain: usize,
     /// The offset to which the length of a damaged record leads, if a whole record follows there.
     claimed: usize,
     /// The end of the last record that may hold encoded values or records in a PackedByteArray.
@@ -200,6 +205,7 @@ impl<'b> Search<'b> {
             damage: None,
             links: BTreeMap::new(),
             certain: 0,
+            chain: 0,
             claimed: 0,
             held: 0,
             checked: None,
@@ -226,7 +232,7 @@ impl<'b> Search<'b> {
             if is_expected && self.work == 0 {
                 (self.expected, self.checked) = (at, None);
             }
-            let may_start = is_expected || self.is_likely(at) && !self.is_hidden(at);
+            let may_start = is_expected || at >= self.chain && self.is_likely(at) && !self.is_hidden(at);
             let record = may_start.then(|| self.record_at(at)).flatten();
             let leads =
                 record.as_ref().is_some_and(|record| self.fit(record) >= FITS && !self.is_doubtful(record));
@@ -237,10 +243,13 @@ impl<'b> Search<'b> {
             }
             let here = self.better(here, link, at);
             let is_certain = record.as_ref().is_some_and(|record| self.is_followed(record.end));
+            if let Some(record) = &record {
+                self.continue_chain(at, record, is_certain);
+            }
             if let Some(record) = record.as_ref().filter(|_| is_certain) {
                 self.certain = self.certain.max(record.end);
             }
-            if let Some(here) = here.filter(|_| !is_certain) {
+            if let Some(here) = here.filter(|_| !is_certain && at >= self.chain) {
                 let has_value = record.is_none() && self.take_values(here, at);
                 self.take_damage(here, at, record, has_value);
             }
@@ -340,7 +349,10 @@ impl<'b> Search<'b> {
             self.certain = self.certain.max(value.end);
             return;
         }
-        while let Some(record) = self.record_at(end).filter(|record| self.fit(record) >= FITS) {
+        let last = end.saturating_add(self.word(at + HEADER).unwrap_or_default() as usize).min(self.held);
+        while let Some(record) =
+            self.record_at(end).filter(|record| self.fit(record) >= FITS && record.end <= last)
+        {
             end = record.end;
             self.certain = self.certain.max(end);
         }
@@ -354,6 +366,15 @@ impl<'b> Search<'b> {
             Some(end) if end >= self.claimed => false,
             // The torn record may end with a header, so the length of the first one may look like a part of a value.
             Some(_) => !self.are_in_a_row(at, 1),
+        }
+    }
+
+    /// Moves `chain` to the end of the record at `at` if whole records follow, and it is the next in the chain or begins
+    /// another one.
+    fn continue_chain(&mut self, at: usize, record: &Range<usize>, is_certain: bool) {
+        let is_next = at == self.chain && (is_certain || self.are_in_a_row(record.end, 3));
+        if is_next || is_certain && self.fit(record) > FITS && self.are_in_a_row(at, 0) {
+            self.chain = self.chain.max(record.end);
         }
     }
 
@@ -382,6 +403,7 @@ impl<'b> Search<'b> {
     /// value with a damaged length was found.
     fn take_values(&mut self, from: Explanation, at: usize) -> bool {
         let mut has_value = false;
+        let is_after_damage = matches!(self.parts.get(from.part), Some((Part::Lost(_), _)));
         // A text without its length looks like a length and numbers.
         let text = self.value_at(at).filter(|value| !self.has_numbers(value.start));
         for missing in 0..=FRAME {
@@ -403,11 +425,14 @@ impl<'b> Search<'b> {
             if missing == 0 && is_sure(self) {
                 self.certain = self.certain.max(value.end);
             }
-            let evidence = match (missing, self.fit(&value) > FITS) {
-                (_, true) => LEADS,
-                (0, false) if !self.has_numbers(start) => LEADS,
-                (0, false) if text.as_ref().is_none_or(|text| text.end != value.end) => 2 * START,
-                (_, false) => -PART,
+            let (is_number, has_counts) = (self.has_numbers(start), self.fit(&value) > FITS);
+            let evidence = match missing {
+                // The value starts after a whole record, and ends before one.
+                0 if !is_after_damage && (!is_number || value.len() >= MANY_NUMBERS) => LEADS + 2 * START,
+                0 if !is_number => LEADS,
+                _ if has_counts => LEADS,
+                0 if text.as_ref().is_none_or(|text| text.end != value.end) => 2 * START,
+                _ => -PART,
             };
             self.take(from, value, evidence - DAMAGE);
         }

@@ -468,6 +468,48 @@ fn records_that_end_like_headers_are_kept() {
     }
 }
 
+/// The last number of each record looks like a header, and each of the others like a length or a header.
+#[test]
+fn whole_records_far_from_damage_are_kept() {
+    let entry = |id: i64| encoded(Value::from_iter([("id", id)]));
+    let tiles = (0..20).map(|y| encoded(Value::Rect2i([2, y, 8, 2])));
+    let records: Vec<_> = (0..50).map(entry).chain(tiles).chain((50..100).map(entry)).collect();
+    let mut bytes = batch(&records);
+    bytes.pop();
+    assert_eq!(repaired(&bytes).0, records[..119]);
+    bytes[1] ^= 1;
+    let (found, said) = repaired(&bytes);
+    assert!(found.ends_with(&records[1..119]), "{said}");
+}
+
+/// Its header looks like the length of an int.
+#[test]
+fn a_vector_with_a_damaged_length_is_kept() {
+    let tiles: Vec<_> = (0..20).map(|y| encoded(Value::Rect2i([2, y, 16, 16]))).collect();
+    let lists: Vec<_> = (0..20).map(|y| encoded(Value::from_iter([Value::Rect2i([2, y, 16, 16])]))).collect();
+    for records in [tiles, lists] {
+        let size = records[0].len() as u32;
+        for length in [0, size + 4] {
+            let mut bytes = batch(&records);
+            bytes[..4].copy_from_slice(&length.to_le_bytes());
+            assert_eq!(repaired(&bytes).0, records, "length {length}");
+        }
+    }
+}
+
+/// The records after a PackedByteArray in a damaged record are not a part of it.
+#[test]
+fn a_packed_byte_array_contains_no_records_after_it() {
+    let entry =
+        |id: i64| Value::from_iter([("id", Value::from(id)), ("thumb", Value::PackedByteArray(vec![]))]);
+    let records: Vec<_> = (0..100).map(|id| encoded(entry(id))).collect();
+    let mut bytes = batch(&records);
+    bytes.splice(60..60, [0xee; 4]);
+    assert!(repaired(&bytes).0.ends_with(&records[2..]));
+    let torn = batch(&[encoded(Value::PackedByteArray(vec![0; 20]))])[..12].to_vec();
+    assert_eq!(repaired(&[&torn, &batch(&records)[..]].concat()).0, records);
+}
+
 /// The torn record is valid with bytes of the two records after it, which end before and after its end.
 #[test]
 fn a_torn_number_swallows_no_short_records() {

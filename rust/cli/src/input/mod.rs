@@ -230,6 +230,10 @@ impl Input {
         let found = frames::foreign(&*self.source, &limits()).map_err(|error| of_file(&self.name, &error))?;
         let name = self.name.clone();
         let damaged = |error: String| Failure::Data(format!("{name}: {error}"));
+        // Damage can look like another format.
+        let is_repaired = format.damage == Damage::Filled;
+        let is_records = is_repaired && format.holds == Some(Holds::Records);
+        let hint = if is_repaired { "; if damage only looks like it, add --as records" } else { "" };
         if let Some(layer) = found.filter(|layer| layers.contains(layer)) {
             return Err(damaged(format!(
                 "{}, and so are its contents; a file is unwrapped only once",
@@ -238,13 +242,18 @@ impl Input {
         }
         layers.extend(found);
         let unwrapped = match found {
-            Some(Foreign::Text) => {
-                from_hex(&self.raw()?).ok_or_else(|| damaged("text, not encoded values".to_owned()))?
-            }
+            Some(Foreign::Text) => match from_hex(&self.raw()?) {
+                Some(bytes) => bytes,
+                None if is_records => return Ok(self),
+                None => return Err(damaged(format!("text, not encoded values{hint}"))),
+            },
             Some(Foreign::Compressed) => {
-                let fills = format.damage == Damage::Filled;
                 let Decompressed { contents, filled, damage } =
-                    wrapped::decompress(&self.raw()?, fills).map_err(damaged)?;
+                    match wrapped::decompress(&self.raw()?, is_repaired) {
+                        Ok(decompressed) => decompressed,
+                        Err(_) if is_records => return Ok(self),
+                        Err(error) => return Err(damaged(format!("{error}{hint}"))),
+                    };
                 match damage {
                     Some(error) if format.damage == Damage::Refused => return Err(damaged(error)),
                     damage => (self.damage, self.filled) = (damage, filled),
@@ -253,10 +262,11 @@ impl Input {
             }
             Some(Foreign::Encrypted) => match key {
                 Some(key) => wrapped::decrypt(&self.raw()?, key).map_err(damaged)?,
+                None if is_records => return Ok(self),
                 None => {
-                    return Err(damaged(
-                        "encrypted; give --pass, --key or the environment variable GDVAR_PASS".to_owned(),
-                    ));
+                    return Err(damaged(format!(
+                        "encrypted; give --pass, --key or the environment variable GDVAR_PASS{hint}"
+                    )));
                 }
             },
             Some(Foreign::Json) if format.holds.is_none() => {

@@ -115,6 +115,13 @@ func test_files_that_change() -> bool:
 	checks.same_value("columns of a buffer that is cut off", [FastVariantCodec.UNEXPECTED_END, "[2]"], [result.error, result.path])
 	FileAccess.open(PATH, FileAccess.READ_WRITE).resize(3)
 	checks.same_value("no record is whole", "[0]", FastVariantView.open_file(PATH).try_fetch("").path)
+	FastVariantCodec.save_batch(PATH, [1])
+	view = FastVariantView.open_file(PATH)
+	checks.same_value("a record", 1, view.fetch(0))
+	FileAccess.open(PATH, FileAccess.READ_WRITE).resize(0)
+	checks.same_int("records of an emptied file", 0, view.size_of(""))
+	FastVariantCodec.append_batch(PATH, ["other", 2])
+	checks.same_value("the record in its place", "other", view.fetch(0))
 	# Record n has the value n and ends at byte 12 * (n + 1).
 	FastVariantCodec.save_batch(PATH, [0])
 	view = FastVariantView.open_file(PATH)

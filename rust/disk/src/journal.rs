@@ -41,30 +41,29 @@ impl Journal {
         Ok(Self { file, place: place.to_owned(), settled: Mutex::default() })
     }
 
-    /// The file, to be read as a whole, and its stamp with the length after the last finished append. Waits up to
-    /// [`LONGEST_WAIT`] for a writer. If the writer takes longer, the stamp has the file's full length.
+    /// The file, to be read as a whole, and its stamp with the length after the last finished append. Waits for a
+    /// writer until `deadline`.
     ///
     /// # Errors
-    /// Fails if the system cannot read the metadata.
-    pub fn into_file(self) -> io::Result<(File, Stamp)> {
-        let finished = self.size().unwrap_or(u64::MAX);
+    /// Fails if the writer takes longer, or the system cannot read the metadata.
+    pub fn into_file(self, deadline: Instant) -> Result<(File, Stamp), Failure> {
+        let Some(length) = self.length_at_rest(deadline)? else { return Err(locked(&self.place)) };
         let file = self.file.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut stamp = Stamp::of_file(&file)?;
-        stamp.length = stamp.length.min(finished);
+        stamp.length = length;
         Ok((file, stamp))
     }
 
-    /// Waits until no one appends to the file. Returns `false` if the wait times out.
-    fn is_at_rest(&self, longest_wait: Duration) -> bool {
-        let deadline = Instant::now() + longest_wait;
-        // The lock belongs to the open file, not to the path, which may lead to another file now.
-        while !access::is_at_rest(&self.place, &lock(&self.file)) {
-            if Instant::now() >= deadline {
-                return false;
+    /// Waits until no one appends to the file. Returns its length, or `None` if the wait times out.
+    fn length_at_rest(&self, deadline: Instant) -> io::Result<Option<u64>> {
+        loop {
+            // The lock belongs to the open file, not to the path, which may lead to another file now.
+            let length = access::length_at_rest(&self.place, &lock(&self.file))?;
+            if length.is_some() || Instant::now() >= deadline {
+                return Ok(length);
             }
             std::thread::sleep(PAUSE);
         }
-        true
     }
 }
 
@@ -82,21 +81,21 @@ impl ReadAt for Journal {
             Settled { length: None, waited: None } => LONGEST_WAIT,
             _ => SHORT_WAIT,
         };
-        if self.is_at_rest(longest_wait) {
-            let length = self.file.size()?;
+        if let Some(length) = self.length_at_rest(Instant::now() + longest_wait)? {
             *settled = Settled { length: Some(length), waited: None };
             return Ok(length);
         }
         if longest_wait > Duration::ZERO {
             settled.waited = Some(Instant::now());
         }
-        // This process's own appends are complete.
-        let own = own_length(&self.place, &lock(&self.file))?;
-        match settled.length.max(own) {
-            Some(length) => {
+        match settled.length {
+            Some(known) => {
+                // This process's own appends are complete.
+                let length = own_length(&self.place, &lock(&self.file))?.map_or(known, |own| known.max(own));
                 settled.length = Some(length);
                 Ok(length.min(now))
             }
+            // Others may have finished appends after this process's own.
             None => {
                 let message = format!(
                     "{}: {}, which has been writing for more than 5 seconds",

@@ -523,18 +523,18 @@ fn refuse_others(place: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Waits until no one writes to a file, and excludes writers while the result lives. `None` if the wait times out.
+/// Waits until no one writes to a file, and excludes writers while the result lives.
 ///
 /// # Errors
-/// Fails if the file cannot be opened.
-pub fn at_rest(place: &Path, longest_wait: Duration) -> Result<Option<File>, Failure> {
-    waited_for(place, access::hold_for_reading, longest_wait)
+/// Fails if the file cannot be opened, or is still locked at the deadline.
+pub fn at_rest(place: &Path, deadline: Instant) -> Result<File, Failure> {
+    waited_for(place, access::hold_for_reading, deadline)?.ok_or_else(|| locked(place))
 }
 
 /// Locks a file with `hold`, so that no one else who respects the lock writes to it.
 fn alone(place: &Path, hold: impl Fn(&Path) -> io::Result<Held>) -> Result<File, Failure> {
     refuse_names(place)?;
-    waited_for(place, hold, LONGEST_WAIT)?.ok_or_else(|| locked(place))
+    waited_for(place, hold, Instant::now() + LONGEST_WAIT)?.ok_or_else(|| locked(place))
 }
 
 /// The failure that names the process with the lock, if the system reports it.
@@ -556,13 +556,12 @@ fn refuse_names(place: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Waits until `hold` has locked the file. Returns `None` if others hold the lock for `longest_wait`.
+/// Waits until `hold` has locked the file. Returns `None` if others still hold the lock at the deadline.
 fn waited_for(
     place: &Path,
     hold: impl Fn(&Path) -> io::Result<Held>,
-    longest_wait: Duration,
+    deadline: Instant,
 ) -> Result<Option<File>, Failure> {
-    let deadline = Instant::now() + longest_wait;
     loop {
         refuse_others(place)?;
         match hold(place)? {
@@ -623,7 +622,7 @@ mod tests {
             }
             Ok(held)
         };
-        let held = waited_for(&place, hold, LONGEST_WAIT).map_err(io::Error::other)?;
+        let held = waited_for(&place, hold, Instant::now() + LONGEST_WAIT).map_err(io::Error::other)?;
         assert_eq!(held.map(io::read_to_string).transpose()?.as_deref(), Some("new"));
         Ok(())
     }

@@ -94,16 +94,17 @@ pub fn leads_to(place: &Path, file: &File) -> io::Result<bool> {
     }
 }
 
-/// Whether the file is free of writers' locks; always true if the file system has no locks.
-pub fn is_at_rest(_place: &Path, file: &File) -> bool {
-    match try_lock(file, true) {
-        Ok(()) => {
-            drop(unlock(file));
-            true
-        }
-        Err(TryLockError::WouldBlock) => false,
-        Err(TryLockError::Error(_)) => true,
+/// The length of the file if no one has locked it for writing, or the file system has no locks.
+pub fn length_at_rest(_place: &Path, file: &File) -> io::Result<Option<u64>> {
+    let locked = try_lock(file, true);
+    if matches!(locked, Err(TryLockError::WouldBlock)) {
+        return Ok(None);
     }
+    let metadata = file.metadata();
+    if locked.is_ok() {
+        drop(unlock(file));
+    }
+    Ok(Some(metadata?.len()))
 }
 
 /// Copies permissions to a file, and the owner if allowed. Leaves out group permissions if the group could

@@ -71,10 +71,15 @@ pub fn leads_to(_place: &Path, _file: &File) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Whether no one has locked the file at this path for writing. If the file has been removed or replaced,
-/// the lock fails with an error, and no one appends to the file.
-pub fn is_at_rest(place: &Path, _file: &File) -> bool {
-    !matches!(hold_for_reading(place), Ok(Held::ByOthers))
+/// The length of the file if no one has locked the file at this path for writing. If the file has been removed or
+/// replaced, the lock fails with an error, and no one appends to the file.
+pub fn length_at_rest(place: &Path, file: &File) -> io::Result<Option<u64>> {
+    let held = hold_for_reading(place);
+    if matches!(held, Ok(Held::ByOthers)) {
+        return Ok(None);
+    }
+    // The lock is held until the length is known.
+    Ok(Some(file.metadata()?.len()))
 }
 
 /// Does nothing: on Windows, permissions come from the folder.

@@ -6,6 +6,7 @@
 
 use std::io::{self, Read, Seek};
 use std::path::PathBuf;
+use std::time::Instant;
 
 use godot::builtin::{GString, PackedByteArray};
 use godot::classes::file_access::ModeFlags;
@@ -132,40 +133,53 @@ pub struct ReadFile {
     pub stamp: Option<Stamp>,
 }
 
-/// Reads a file of records, but at most one byte more than the limits allow. Waits at most [`disk::LONGEST_WAIT`] for
-/// a writer that is still appending.
+/// Reads a file of records, but at most one byte more than the limits allow. Waits for a writer that is still
+/// appending until [`disk::LONGEST_WAIT`] after `asked`, when the caller asked for the file.
 ///
 /// # Errors
-/// Fails if the file cannot be read.
+/// Fails if the file cannot be read, or the writer takes longer.
 pub fn read_records(
     path: &GString,
     target: Option<(&Target, Turn)>,
     limits: &Limits,
+    asked: Instant,
 ) -> Result<ReadFile, FileError> {
     let by_engine = |stamp| read(path, limits).map(|bytes| ReadFile { bytes, stamp });
     let Some((target, turn)) = target else { return by_engine(None) };
+    let deadline = asked + disk::LONGEST_WAIT;
     if text_of(path).starts_with("res://") {
         // Only the engine reads packed files. It may print, which can run scripts, so the turn ends first.
-        turn.take(|| drop(disk::at_rest(&target.place, disk::LONGEST_WAIT)));
-        return by_engine(target.stamp());
+        return match turn.take(|| disk::at_rest(&target.place, deadline)) {
+            Err(failure @ Failure::Locked(_)) => Err(target.error(&failure)),
+            // The lock is held while the engine reads.
+            _held => by_engine(target.stamp()),
+        };
     }
-    // If that fails, the engine may have another way to read the file, or know the reason.
-    turn.take(|| contents(target, limits)).map_or_else(|| by_engine(target.stamp()), Ok)
+    match turn.take(|| contents(target, limits, deadline)) {
+        Ok(Some(file)) => Ok(file),
+        Err(failure @ Failure::Locked(_)) => Err(target.error(&failure)),
+        // The engine may have another way to read the file, or know the reason.
+        Ok(None) | Err(_) => by_engine(target.stamp()),
+    }
 }
 
-/// Reads a file without an unfinished append, but at most one byte more than the limits allow. Returns `None` if the
-/// file cannot be read.
-fn contents(target: &Target, limits: &Limits) -> Option<ReadFile> {
-    let (mut file, stamp) = Journal::open(&target.place).ok()?.into_file().ok()?;
+/// Reads a file without an unfinished append, but at most one byte more than the limits allow. Returns `None` if
+/// memory is short.
+fn contents(target: &Target, limits: &Limits, deadline: Instant) -> Result<Option<ReadFile>, Failure> {
+    let (mut file, stamp) = Journal::open(&target.place)?.into_file(deadline)?;
     let wanted = wanted(stamp.length(), limits);
     // If memory is short, the engine prints an error, and printing can run scripts while this file is in use.
-    check_memory(wanted).ok()?;
+    if check_memory(wanted).is_err() {
+        return Ok(None);
+    }
     let mut bytes = PackedByteArray::new();
     bytes.resize(wanted);
-    file.rewind().ok()?;
-    (bytes.len() == wanted).then_some(())?;
-    file.read_exact(bytes.as_mut_slice()).ok()?;
-    Some(ReadFile { bytes, stamp: Some(stamp) })
+    if bytes.len() < wanted {
+        return Ok(None);
+    }
+    file.rewind()?;
+    file.read_exact(bytes.as_mut_slice())?;
+    Ok(Some(ReadFile { bytes, stamp: Some(stamp) }))
 }
 
 /// Opens a file for reading in parts, after all earlier saves. Returns `None` if the file cannot be opened,

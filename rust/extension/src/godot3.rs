@@ -1,6 +1,7 @@
 //! Encodes and decodes Godot 3's format, and converts files between the formats.
 
 use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
 use godot::builtin::{GString, PackedByteArray, Variant};
 use variant_codec::godot3::{Change, Downgrade, Loss, add_change};
@@ -98,8 +99,9 @@ pub fn convert_file(
 ) -> std::result::Result<Conversion, NotConverted> {
     let target = Target::of(to)?;
     let limits = Limits::for_save_files();
-    let source = Target::of(from).ok();
-    let read = files::read_records(from, source.as_ref().map(|source| (source, source.turn())), &limits)?;
+    let (source, asked) = (Target::of(from).ok(), Instant::now());
+    let turn = source.as_ref().map(|source| (source, source.turn()));
+    let read = files::read_records(from, turn, &limits, asked)?;
     let bytes = engine::bytes(&read.bytes);
     let (found, broken) = frames::records(bytes, &limits);
     let changes = Mutex::new(Vec::new());

@@ -159,6 +159,7 @@ impl Job {
     pub fn load(path: &GString, limits: Limits) -> Arc<Self> {
         let job = Self::new(Stage::Away, RunsOn::of(&limits), BUDGET, false);
         let (same, name, target) = (Arc::clone(&job), text_of(path), Target::of(path));
+        let asked = Instant::now();
         run(Lane::Reading, &job, || {
             Box::new(move || {
                 if same.progress.is_cancelled() {
@@ -169,7 +170,7 @@ impl Job {
                 // A load joins the file's queue only here: otherwise, later calls for the file would wait
                 // until this thread is free.
                 let turn = target.as_ref().map(Target::turn);
-                match files::read_records(&GString::from(&name), target.as_ref().zip(turn), &limits) {
+                match files::read_records(&GString::from(&name), target.as_ref().zip(turn), &limits, asked) {
                     Ok(file) => {
                         let unpacking = Unpacking::of(file.bytes, limits);
                         same.go_on(Box::new(Loading { unpacking, path: name }));

@@ -155,7 +155,8 @@ func _keep_backup(slot: int) -> void:
 	if not _good.get(slot, false) and _state_of(FastVariantCodec.load_batch(path_of(slot))) == null:
 		return
 	# An earlier run may have made the backup, and then failed to save.
-	var newest := "" if _has_backup.has(slot) else FileAccess.get_sha256(path_of(slot, 1))
+	var is_first := not _has_backup.has(slot) and _size_of(path_of(slot, 1)) == _size_of(path_of(slot))
+	var newest := FileAccess.get_sha256(path_of(slot, 1)) if is_first else ""
 	_has_backup[slot] = newest != "" and newest == FileAccess.get_sha256(path_of(slot))
 	if _has_backup[slot]:
 		return

@@ -1,7 +1,7 @@
 //! The class FastVariantCodec. It checks arguments; other modules do the work. `call_class.rs` has the methods called
 //! once per value.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use godot::builtin::{AnyArray, Array, GString, PackedByteArray, Variant, vdict};
 use godot::global::Error as Code;
@@ -199,7 +199,8 @@ impl FastVariantCodec {
     ///
     /// The result's [member FastVariantResult.value] is an Array of the values, as with
     /// [method unpack_batch]: if a record is damaged or truncated, the Array ends before it. If another process is
-    /// appending, the call waits at most 5 seconds for it, so that all or none of its records are read. If the file cannot be read, the error is [constant FILE_ERROR]. If the file is in
+    /// appending, the call waits at most 5 seconds for it, so that all or none of its records are read. If the file is
+    /// still locked then, or cannot be read, the error is [constant FILE_ERROR]. If the file is in
     /// another format, such as one encoded value, JSON, or an encrypted or compressed file of [FileAccess],
     /// the message names the format. [param path] can be any path that [method FileAccess.open] accepts. The
     /// default limits are [method FastVariantLimits.for_save_files].
@@ -641,8 +642,8 @@ pub fn load(
     limits: &Limits,
     unpack: impl FnOnce(PackedByteArray) -> Unpacked,
 ) -> Gd<FastVariantResult> {
-    let target = Target::of(path).ok();
-    match files::read_records(path, target.as_ref().map(|target| (target, target.turn())), limits) {
+    let (target, asked) = (Target::of(path).ok(), Instant::now());
+    match files::read_records(path, target.as_ref().map(|target| (target, target.turn())), limits, asked) {
         Ok(file) => FastVariantResult::unpacked(unpack(file.bytes), Some(&engine::text_of(path))),
         Err(error) => FastVariantResult::of_file(&error),
     }

@@ -67,6 +67,11 @@ impl Held {
         self.offset
     }
 
+    /// The offset of the end of the bytes in the file.
+    pub fn end(&self) -> u64 {
+        self.offset + self.bytes().len() as u64
+    }
+
     /// The limits.
     pub fn limits(&self) -> &Limits {
         &self.limits

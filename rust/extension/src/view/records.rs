@@ -3,6 +3,7 @@
 use std::io;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Instant;
 
 use godot::builtin::{GString, PackedByteArray};
 use variant_codec::error::{Limit, Step as ErrorStep};
@@ -42,7 +43,15 @@ impl ReadAt for Source {
     fn size(&self) -> io::Result<u64> {
         match self {
             Self::Memory(held) => held.bytes().size(),
-            Self::File { file, .. } => file.size(),
+            Self::File { file, last } => {
+                let size = file.size()?;
+                let mut last = lock(last);
+                // Others have made the file shorter, and may write other records.
+                if last.as_ref().is_some_and(|(_, held)| held.end() > size) {
+                    *last = None;
+                }
+                Ok(size)
+            }
             Self::Unopened(error) => Err(error.into()),
         }
     }
@@ -75,8 +84,8 @@ impl Records {
             // engine knows the reason for the failure.
             None => {
                 let target = Target::of(path).ok();
-                let target = target.as_ref().map(|target| (target, target.turn()));
-                match files::read_records(path, target, &Limits::unlimited()) {
+                let turn = target.as_ref().map(|target| (target, target.turn()));
+                match files::read_records(path, turn, &Limits::unlimited(), Instant::now()) {
                     Ok(file) => Source::Memory(Arc::new(Held::new(file.bytes, 0, limits.clone(), format))),
                     Err(error) => Source::Unopened(error),
                 }
@@ -158,13 +167,13 @@ impl Records {
     /// As [`Records::len`]; also fails if there is no such record, or it is larger than allowed.
     pub fn record(&self, index: u64) -> Result<(Arc<Held>, Spot)> {
         self.check_format()?;
+        self.size()?;
         let last = match &self.source {
             Source::Memory(_) | Source::Unopened(_) => None,
             Source::File { last, .. } => lock(last).clone(),
         };
         if let Some((found, held)) = last
             && found == index
-            && held.offset() + held.bytes().len() as u64 <= self.size()?
         {
             let spot = Spot::of(0..held.bytes().len());
             return Ok((held, spot));

@@ -24,13 +24,15 @@ use crate::run::{self, Echo, Outcome};
 use crate::workspace::{EXTENSION, Workspace};
 
 /// The files of the project, besides the addon.
-const FILES: [(&str, &str); 15] = [
+const FILES: [(&str, &str); 17] = [
     ("project.godot", include_str!("../trial/project.godot")),
     ("compare.gd", include_str!("../trial/compare.gd")),
     ("compare_and_quit.gd", include_str!("../trial/compare_and_quit.gd")),
     ("slots.gd", include_str!("../trial/slots.gd")),
     ("batch_and_quit.gd", include_str!("../trial/batch_and_quit.gd")),
     ("jobs_and_quit.gd", include_str!("../trial/jobs_and_quit.gd")),
+    ("stats.gd", include_str!("../trial/stats.gd")),
+    ("stats.tres", include_str!("../trial/stats.tres")),
     ("main.gd", include_str!("../trial/main.gd")),
     ("reload.gd", include_str!("../trial/reload.gd")),
     ("pages.gd", include_str!("../trial/pages.gd")),

@@ -54,6 +54,18 @@ static func run(tree: SceneTree) -> int:
 		saves.save_game(1, RefCounted.new(), {})
 	Engine.print_error_messages = prints
 	_same("failed saves keep the backups", Vector2(2, 0), saves.classes.load_batch(saves.path_of(1, 2)).value[1].position)
+	for state in [1, 2, 3]:
+		saves.save_game(2, [state], {})
+	Engine.print_error_messages = false
+	for other_run in 2:
+		var others: Node = saves.get_script().new()
+		others.folder = saves.folder
+		others.load_game(2)
+		others.save_game(2, RefCounted.new(), {})
+		others.free()
+	Engine.print_error_messages = prints
+	_same("failed saves in two other runs use up one backup", [2], saves.classes.load_batch(saves.path_of(2, 2)).value[1])
+	saves.delete(2)
 	file = FileAccess.open(saves.path_of(1), FileAccess.WRITE)
 	file.store_buffer([4, 0, 0, 0, 255, 0, 0, 0])
 	file.close()

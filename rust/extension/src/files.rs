@@ -6,7 +6,7 @@
 
 use std::io::{self, Read, Seek};
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use godot::builtin::{GString, PackedByteArray};
 use godot::classes::file_access::ModeFlags;
@@ -127,6 +127,9 @@ impl FileError {
     }
 }
 
+/// The minimum wait for another process that has locked a file.
+const SHORTEST_WAIT: Duration = Duration::from_millis(250);
+
 /// The bytes of a file, and its stamp before they were read, if known.
 pub struct ReadFile {
     pub bytes: PackedByteArray,
@@ -146,16 +149,17 @@ pub fn read_records(
 ) -> Result<ReadFile, FileError> {
     let by_engine = |stamp| read(path, limits).map(|bytes| ReadFile { bytes, stamp });
     let Some((target, turn)) = target else { return by_engine(None) };
-    let deadline = asked + disk::LONGEST_WAIT;
+    // A load may have waited in this process. Even then, it waits for a writer that is about to finish.
+    let deadline = || (asked + disk::LONGEST_WAIT).max(Instant::now() + SHORTEST_WAIT);
     if text_of(path).starts_with("res://") {
         // Only the engine reads packed files. It may print, which can run scripts, so the turn ends first.
-        return match turn.take(|| disk::at_rest(&target.place, deadline)) {
+        return match turn.take(|| disk::at_rest(&target.place, deadline())) {
             Err(failure @ Failure::Locked(_)) => Err(target.error(&failure)),
             // The lock is held while the engine reads.
             _held => by_engine(target.stamp()),
         };
     }
-    match turn.take(|| contents(target, limits, deadline)) {
+    match turn.take(|| contents(target, limits, deadline())) {
         Ok(Some(file)) => Ok(file),
         Err(failure @ Failure::Locked(_)) => Err(target.error(&failure)),
         // The engine may have another way to read the file, or know the reason.

@@ -19,7 +19,7 @@ struct Promise(&'static str, &'static [&'static str], &'static [&'static str], &
 
 #[rustfmt::skip]
 const CALLS: &[Promise] = &[
-    Promise("No input crashes, hangs or aborts the process, on any thread, at any depth of nesting (but [not on the web](platforms.md#the-web) from deep inside a script)",
+    Promise("No input crashes or aborts the process, and within the limits of `for_network` none hangs it, on any thread, at any depth of nesting (but [not on the web](platforms.md#the-web) from deep inside a script)",
         &["hostile", "quirks", "threads"], &["fuzz"], &["fuzz", "values", "valgrind", "sanitize"]),
     Promise("Nothing is allocated for an announced count before its bytes are known to be there",
         &["hostile", "quirks"], &["memory"], &[]),
@@ -51,7 +51,7 @@ const CALLS: &[Promise] = &[
 const FILES: &[Promise] = &[
     Promise("A save or an append that fails changes nothing and leaves nothing behind: on folders, pipes, devices, `/proc`, circular links, names that are too long, full disks",
         &["files"], &[], &["writers"]),
-    Promise("On Unix, a saved file has the file mode that the engine gives a new file, or that of the file it replaces",
+    Promise("On Unix, a saved file has the file mode that the engine gives a new file, or that of the file it replaces, without the group's rights if the group or the access control list cannot be kept",
         &["files"], &[], &["writers"]),
     Promise("No file is removed except the empty one that a failed append has just created, and regular files named `.fast-variant-codec-`, 16 letters or digits, `.tmp`, these only if a lock proves that no process writes to them",
         &[], &[], &["writers"]),

@@ -74,7 +74,7 @@ impl Occurrences {
 struct Search<'a> {
     old: &'a [u32],
     new: &'a [u32],
-    /// The occurrences of each number, indexed by the number. All are `Never` between two searches.
+    /// The occurrences of each number, indexed by the number. All are `Never` between calls of `anchors`.
     seen: Vec<Seen>,
     /// Steps left.
     steps: usize,

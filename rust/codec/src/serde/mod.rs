@@ -120,7 +120,7 @@
 //! | StringName | `{"StringName": "idle"}` |
 //! | NodePath | `{"NodePath": {"absolute": true, "names": ["root"], "subnames": []}}` |
 //! | RID | `{"RID": 7}`, the bits of the id as an int |
-//! | Object | `{"Object": 7}`, the bits of the instance id, null, or `{"Object": {"class": "Node", "properties": [["name", "A"]]}}` |
+//! | Object | `{"Object": 7}` with the bits of the instance id; `{"Object": null}`; or `{"Object": {"class": "Node", "properties": [["name", "A"]]}}` |
 //! | Callable | `{"Callable": null}` |
 //! | Signal | `{"Signal": {"name": "hit", "object": 7}}` |
 //! | typed Array | `{"Array": {"element": {"builtin": "int"}, "values": [1, 2]}}`; also `class` and `script` |

@@ -112,7 +112,8 @@ impl Graph {
         let reader = Reader::new();
         let mut visits = vec![Visit(value.clone(), 0, false)];
         let (mut containers, mut queued) = (0, 0);
-        // Once many values have been visited: the number of times that each container was, inside keys and elsewhere.
+        // The number of visits to each container, counted separately inside keys and elsewhere. Counting starts after
+        // `MANY_VALUES`.
         let mut seen = HashMap::new();
         while let Some(Visit(value, depth, in_key)) = visits.pop() {
             let added = visits.len();

@@ -350,12 +350,14 @@ impl<'b> Search<'b> {
             return;
         }
         let last = end.saturating_add(self.word(at + HEADER).unwrap_or_default() as usize).min(self.held);
-        while let Some(record) =
-            self.record_at(end).filter(|record| self.fit(record) >= FITS && record.end <= last)
-        {
+        while let Some(record) = self.record_at(end).filter(|record| self.fit(record) >= FITS) {
+            // Records of the file, after a torn record.
+            if record.end > last {
+                return;
+            }
             end = record.end;
-            self.certain = self.certain.max(end);
         }
+        self.certain = self.certain.max(end);
     }
 
     /// Whether the bytes at `at` are a part of a record, although they look like a record. Whole records in a row are
@@ -426,12 +428,14 @@ impl<'b> Search<'b> {
                 self.certain = self.certain.max(value.end);
             }
             let (is_number, has_counts) = (self.has_numbers(start), self.fit(&value) > FITS);
+            let is_text = text.as_ref().is_some_and(|text| is_number && text.end == value.end);
             let evidence = match missing {
                 // The value starts after a whole record, and ends before one.
+                0 if is_text => -PART,
                 0 if !is_after_damage && (!is_number || value.len() >= MANY_NUMBERS) => LEADS + 2 * START,
                 0 if !is_number => LEADS,
                 _ if has_counts => LEADS,
-                0 if text.as_ref().is_none_or(|text| text.end != value.end) => 2 * START,
+                0 => 2 * START,
                 _ => -PART,
             };
             self.take(from, value, evidence - DAMAGE);

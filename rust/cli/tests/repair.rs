@@ -506,8 +506,12 @@ fn a_packed_byte_array_contains_no_records_after_it() {
     let mut bytes = batch(&records);
     bytes.splice(60..60, [0xee; 4]);
     assert!(repaired(&bytes).0.ends_with(&records[2..]));
-    let torn = batch(&[encoded(Value::PackedByteArray(vec![0; 20]))])[..12].to_vec();
-    assert_eq!(repaired(&[&torn, &batch(&records)[..]].concat()).0, records);
+    for (torn, end) in
+        [(Value::PackedByteArray(vec![0; 20]), 12), (Value::from("a text of twenty-nine bytes!!"), 16)]
+    {
+        let torn = [&batch(&[encoded(torn)])[..end], &batch(&records)].concat();
+        assert_eq!(repaired(&torn).0, records);
+    }
 }
 
 /// The torn record is valid with bytes of the two records after it, which end before and after its end.
@@ -523,10 +527,13 @@ fn a_torn_number_swallows_no_short_records() {
 /// The header of the text looks like a length, and the text like a vector.
 #[test]
 fn a_text_without_its_length_is_no_vector() {
-    let records = vec![encoded("hello"); 10];
-    let mut bytes = batch(&records);
-    bytes.drain(80..84);
-    assert!(repaired(&bytes).0.iter().all(|found| *found == records[0]));
+    for text in ["hello", "helloworld"] {
+        let records = vec![encoded(text); 10];
+        let mut bytes = batch(&records);
+        let start = 5 * bytes.len() / 10;
+        bytes.drain(start..start + 4);
+        assert!(repaired(&bytes).0.iter().all(|found| *found == records[0]), "{text}");
+    }
 }
 
 /// An id in the Array is the size of the next element, so that both look like a record.

@@ -3,12 +3,12 @@
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use variant_codec::frames::ReadAt;
 
-use crate::{Failure, LONGEST_WAIT, PAUSE, Stamp, access, lock, locked, open, own_length};
+use crate::{Failure, LONGEST_WAIT, PAUSE, access, lock, locked, open, own_length};
 
 /// The maximum duration of each wait for a writer except the first, and the minimum time between two waits. A
 /// process that appends in a loop rarely pauses, so longer or more frequent waits would not help.
@@ -39,19 +39,6 @@ impl Journal {
     pub fn open(place: &Path) -> Result<Self, Failure> {
         let file = Mutex::new(open(place)?);
         Ok(Self { file, place: place.to_owned(), settled: Mutex::default() })
-    }
-
-    /// The file, to be read as a whole, and its stamp with the length after the last finished append. Waits for a
-    /// writer until `deadline`.
-    ///
-    /// # Errors
-    /// Fails if the writer takes longer, or the system cannot read the metadata.
-    pub fn into_file(self, deadline: Instant) -> Result<(File, Stamp), Failure> {
-        let Some(length) = self.length_at_rest(deadline)? else { return Err(locked(&self.place)) };
-        let file = self.file.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let mut stamp = Stamp::of_file(&file)?;
-        stamp.length = length;
-        Ok((file, stamp))
     }
 
     /// Waits until no one appends to the file. Returns its length, or `None` if the wait times out.

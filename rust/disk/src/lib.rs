@@ -515,6 +515,28 @@ pub fn open(place: &Path) -> Result<File, Failure> {
     Ok(File::open(place)?)
 }
 
+/// Opens a file to read it as a whole, and takes its stamp while no one writes to it. Waits for a writer until the
+/// deadline. Bytes after the stamp's length may be removed again.
+///
+/// # Errors
+/// Fails if the file cannot be opened, or is still locked at the deadline.
+pub fn open_at_rest(place: &Path, deadline: Instant) -> Result<(File, Stamp), Failure> {
+    loop {
+        let file = open(place)?;
+        // Another file may take the path during the wait.
+        while access::leads_to(place, &file)? {
+            if let Some(length) = access::length_at_rest(place, &file)? {
+                let stamp = Stamp { length, ..Stamp::of_file(&file)? };
+                return Ok((file, stamp));
+            }
+            if Instant::now() >= deadline {
+                return Err(locked(place));
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+}
+
 fn refuse_others(place: &Path) -> Result<(), Failure> {
     match place.metadata() {
         Ok(found) if found.is_dir() => Err(Failure::IsFolder),

@@ -10,7 +10,9 @@ use std::time::Instant;
 
 use anyhow::{Result, ensure};
 use tempfile::TempDir;
-use variant_disk::{Failure, LONGEST_WAIT, Stamp, append, create, open, replace, replace_read, resolved};
+use variant_disk::{
+    Failure, LONGEST_WAIT, Stamp, append, create, open, open_at_rest, replace, replace_read, resolved,
+};
 
 fn folder() -> Result<TempDir> {
     Ok(tempfile::tempdir()?)
@@ -340,7 +342,7 @@ fn an_append_that_is_not_done_is_not_seen() -> Result<()> {
     // A reader of the whole file waits for the append, and leaves out the bytes that are removed again.
     let (whole, stamp) = std::thread::scope(|threads| {
         let deadline = Instant::now() + LONGEST_WAIT;
-        let whole = threads.spawn(move || Journal::open(place)?.into_file(deadline));
+        let whole = threads.spawn(move || open_at_rest(place, deadline));
         writer.write_all(&record(5))?;
         std::thread::sleep(std::time::Duration::from_millis(20));
         writer.set_len(24)?;
@@ -382,8 +384,18 @@ fn a_reader_gives_up_while_others_append() -> Result<()> {
         assert_eq!(length.as_ref().unwrap_err().kind(), std::io::ErrorKind::ResourceBusy);
         assert!(length.unwrap_err().to_string().contains(".dat: file locked by "));
     }
-    let whole = Journal::open(&moved)?.into_file(Instant::now());
-    assert!(matches!(whole, Err(Failure::Locked(_))));
+    assert!(matches!(open_at_rest(&moved, Instant::now()), Err(Failure::Locked(_))));
+    // A reader of the whole file does not wait for a file that another one has replaced.
+    let other = folder.path().join("other.dat");
+    fs::write(&other, record(2))?;
+    let asked = Instant::now();
+    let replaced = std::thread::scope(|threads| {
+        let whole = threads.spawn(|| open_at_rest(&moved, asked + 100 * LONGEST_WAIT));
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        fs::rename(&other, &moved)?;
+        anyhow::Ok(io::read_to_string(whole.join().expect("it does not panic")?.0)?.into_bytes())
+    });
+    assert_eq!(replaced?, record(2));
     Ok(())
 }
 

@@ -128,7 +128,7 @@ impl FileError {
 }
 
 /// The minimum wait for another process that has locked a file.
-const SHORTEST_WAIT: Duration = Duration::from_millis(250);
+const SHORTEST_WAIT: Duration = Duration::from_secs(1);
 
 /// The bytes of a file, and its stamp before they were read, if known.
 pub struct ReadFile {
@@ -170,7 +170,7 @@ pub fn read_records(
 /// Reads a file without an unfinished append, but at most one byte more than the limits allow. Returns `None` if
 /// memory is short.
 fn contents(target: &Target, limits: &Limits, deadline: Instant) -> Result<Option<ReadFile>, Failure> {
-    let (mut file, stamp) = Journal::open(&target.place)?.into_file(deadline)?;
+    let (mut file, stamp) = disk::open_at_rest(&target.place, deadline)?;
     let wanted = wanted(stamp.length(), limits);
     // If memory is short, the engine prints an error, and printing can run scripts while this file is in use.
     if check_memory(wanted).is_err() {

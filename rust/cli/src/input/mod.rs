@@ -250,6 +250,7 @@ impl Input {
             Some(Foreign::Compressed) => {
                 let Decompressed { contents, filled, damage } =
                     match wrapped::decompress(&self.raw()?, is_repaired) {
+                        Ok(found) if is_records && found.is_all_filled() => return Ok(self),
                         Ok(decompressed) => decompressed,
                         Err(_) if is_records => return Ok(self),
                         Err(error) => return Err(damaged(format!("{error}{hint}"))),

@@ -577,7 +577,7 @@ impl ObjectReader {
             .iter_mut()
             .rev()
             .filter(|object| object.data.is_some())
-            .try_for_each(|object| memory.charge_object().and_then(|()| object.upgrade(checks)))?;
+            .try_for_each(|object| memory.charge_object().and_then(|()| object.upgrade(checks, memory)))?;
         let mut objects = self.objects;
         let mut containers = self.former;
         for index in (0..objects.len()).rev() {
@@ -686,7 +686,7 @@ impl NewObject {
     }
 
     /// Upgrades data of an earlier version.
-    fn upgrade(&mut self, checks: &Checks) -> Result<()> {
+    fn upgrade(&mut self, checks: &Checks, memory: &MemoryBudget) -> Result<()> {
         let Some(data) = self.data.take() else { return Ok(()) };
         let (class, version) = (Arc::clone(&self.class), self.version);
         let Some(upgrade) = &class.upgrade else { return Err(class.wrong_version(version)) };
@@ -713,6 +713,7 @@ impl NewObject {
             let key = text_of_name(&key).map_err(fail)?;
             let Some(position) = class.position(&key) else {
                 if class.keeps_unknown && !tag::is_tag(&key) {
+                    memory.charge(declared::ENTRY_BYTES + key.len() * size_of::<char>())?;
                     put(&mut self.unknown, &GString::from(&key), &value, &class, checks).map_err(fail)?;
                     continue;
                 }

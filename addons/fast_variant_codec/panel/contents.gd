@@ -89,7 +89,7 @@ var _records_end := 0
 static func refusal_of(path: String) -> String:
 	var file := FileAccess.open(path, FileAccess.READ)
 	if file == null:
-		return "Cannot open %s: %s" % [path, error_string(FileAccess.get_open_error())]
+		return "Cannot open %s: %s." % [path, error_string(FileAccess.get_open_error())]
 	if file.get_length() >= LARGEST:
 		return "%s is larger than 2 GiB, the limit of a PackedByteArray." % path
 	if file.get_length() == 0 and file.get_buffer(1):

@@ -22,8 +22,8 @@ var _good: Dictionary[int, bool] = {}
 var _has_backup: Dictionary[int, bool] = {}
 
 
-## Saves the state, and `summary` for the menu. Returns a message for the player, or an empty text after a
-## success. The keys "version", "time", "picture" and "problem" of the summary are for the manager alone.
+## Saves the state, which must not be null, and `summary` for the menu. Returns a message for the player, or an empty
+## text after a success. The keys "version", "time", "picture" and "problem" of the summary are for the manager alone.
 func save_game(slot: int, state: Variant, summary: Dictionary, picture: Image = null) -> String:
 	_keep_backup(slot)
 	return _saved(slot, classes.try_save_batch(path_of(slot), [_first_record(summary, picture), _packed(state)]))

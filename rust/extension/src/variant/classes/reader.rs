@@ -644,7 +644,7 @@ impl NewObject {
         let position = self.class.position(key).ok_or_else(|| {
             let (class, key) = (quoted(&self.class.name), quoted(key));
             Error::object(format!(
-                "class {class} has no property {key}; name it in \"renamed\", or remove it in \"upgrade\""
+                "class {class} has no property {key}; name it in \"renamed\", or raise \"version\" and remove it in \"upgrade\""
             ))
         })?;
         Ok(Part::Property(position))

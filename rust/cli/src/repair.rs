@@ -443,10 +443,21 @@ impl<'b> Search<'b> {
         has_value
     }
 
-    /// Whether the last bytes of a value are a whole record.
+    /// Whether the last bytes of a value are a whole record, but not in a PackedByteArray.
     fn ends_with_record(&mut self, value: &Range<usize>) -> bool {
         self.charge(value.len());
-        value.clone().any(|at| self.next(at) == Some(value.end) && self.record_at(at).is_some())
+        for at in value.clone() {
+            if self.word(at) == Some(VariantType::PackedByteArray as u32)
+                && let Some(count) = self.word(at + HEADER)
+                && (at + 2 * HEADER) as u64 + u64::from(count).next_multiple_of(4) == value.end as u64
+            {
+                return false;
+            }
+            if self.next(at) == Some(value.end) && self.record_at(at).is_some() {
+                return true;
+            }
+        }
+        false
     }
 
     /// Whether a whole record or the end follows. Zeros after a 4 are no evidence, unless they are repeated.

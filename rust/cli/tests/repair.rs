@@ -497,6 +497,17 @@ fn a_vector_with_a_damaged_length_is_kept() {
     }
 }
 
+/// The PackedByteArray at its end holds records.
+#[test]
+fn a_value_that_ends_with_a_batch_is_kept() {
+    let inner: Vec<_> = (0..6).map(|id| encoded(Value::from_iter([("id", id), ("hp", 9)]))).collect();
+    let log = Value::PackedByteArray(batch(&inner));
+    let records = vec![encoded(Value::from_iter([("id", Value::from(7)), ("log", log)])); 5];
+    let mut bytes = batch(&records);
+    bytes[..4].fill(0);
+    assert_eq!(repaired(&bytes).0, records);
+}
+
 /// The records after a PackedByteArray in a damaged record are not a part of it.
 #[test]
 fn a_packed_byte_array_contains_no_records_after_it() {

@@ -159,8 +159,8 @@ impl FastProtobufSchema {
         })
     }
 
-    /// Encodes the elements of the Array [param messages] in parallel, each as [method encode] does. Returns one buffer per
-    /// message, in the same order.
+    /// Encodes the elements of the Array [param messages] in parallel, each as [method encode] does with this
+    /// [param message_name]. Returns one buffer per message, in the same order.
     ///
     /// If a message cannot be encoded, its buffer is empty; one error names the indexes of the first ten
     /// failures.

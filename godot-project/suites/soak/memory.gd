@@ -174,7 +174,7 @@ func _add_calls_of_objects(calls: Dictionary[String, Callable]) -> void:
 	var with_long_key := FastVariantCodec.encode({&"@class": "Bag", "a".repeat(LARGE): 1})
 	var upgrading := FastVariantClasses.new()
 	upgrading.register(Bag, {"name": "Bag", "version": 2, "upgrade": func(data: Dictionary, _from: int) -> Dictionary:
-		data["any"] = [RefCounted.new(), RefCounted.new()]
+		data["items"] = [RefCounted.new(), RefCounted.new()]
 		return data})
 	calls.merge({
 		"objects, unknown properties": func() -> Array: return _of(classes.try_encode(with_unknown)),

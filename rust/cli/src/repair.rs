@@ -371,8 +371,8 @@ impl<'b> Search<'b> {
         }
     }
 
-    /// Moves `chain` to the end of the record at `at` if whole records follow, and it is the next in the chain or begins
-    /// another one.
+    /// Moves `chain` to the end of the record at `at` if whole records follow, and it is the next in the chain or
+    /// begins another one.
     fn continue_chain(&mut self, at: usize, record: &Range<usize>, is_certain: bool) {
         let is_next = at == self.chain && (is_certain || self.are_in_a_row(record.end, 3));
         if is_next || is_certain && self.fit(record) > FITS && self.are_in_a_row(at, 0) {

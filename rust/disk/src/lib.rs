@@ -502,7 +502,7 @@ fn own_length(place: &Path, file: &File) -> io::Result<Option<u64>> {
     let Some(known) = known(place, &file.metadata()?) else { return Ok(None) };
     let length = known.stamp.length;
     // Reading fails if others have truncated the file.
-    Ok(ends_with_record(file, known.last, length).is_ok_and(|ends| ends).then_some(length))
+    Ok(ends_with_record(file, known.last, length).unwrap_or(false).then_some(length))
 }
 
 /// Opens a regular file for reading.
@@ -523,17 +523,15 @@ pub fn open(place: &Path) -> Result<File, Failure> {
 pub fn open_at_rest(place: &Path, deadline: Instant) -> Result<(File, Stamp), Failure> {
     loop {
         let file = open(place)?;
-        // Another file may take the path during the wait.
-        while access::leads_to(place, &file)? {
-            if let Some(length) = access::length_at_rest(place, &file)? {
-                let stamp = Stamp { length, ..Stamp::of_file(&file)? };
-                return Ok((file, stamp));
-            }
-            if Instant::now() >= deadline {
-                return Err(locked(place));
-            }
-            std::thread::sleep(PAUSE);
+        if let Some(length) = access::length_at_rest(place, &file)? {
+            let stamp = Stamp { length, ..Stamp::of_file(&file)? };
+            return Ok((file, stamp));
         }
+        if Instant::now() >= deadline {
+            return Err(locked(place));
+        }
+        // The next attempt opens the path again, because another file may have taken it.
+        std::thread::sleep(PAUSE);
     }
 }
 

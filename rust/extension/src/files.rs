@@ -155,7 +155,8 @@ pub fn read_records(
         // Only the engine reads packed files. It may print, which can run scripts, so the turn ends first.
         return match turn.take(|| disk::at_rest(&target.place, deadline())) {
             Err(failure @ Failure::Locked(_)) => Err(target.error(&failure)),
-            // The lock is held while the engine reads.
+            // The lock is held while the engine reads. A script that an error runs can read the file, but not write
+            // to it.
             _held => by_engine(target.stamp()),
         };
     }

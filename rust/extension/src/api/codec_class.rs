@@ -237,8 +237,8 @@ impl FastVariantCodec {
         })
     }
 
-    /// Decodes the elements of the Array [param buffers] in the background, each as [method try_decode] does. Any thread may
-    /// change the buffers as soon as the call returns. Prints nothing.
+    /// Decodes the elements of the Array [param buffers] in the background, each as [method try_decode] does. Any
+    /// thread may change the buffers as soon as the call returns. Prints nothing.
     ///
     /// The result's [member FastVariantResult.value] is an Array with one value per buffer: [code]null[/code]
     /// if its decoding failed. The result has the index of each failed buffer and the reason. [param limits]
@@ -452,8 +452,8 @@ impl FastVariantCodec {
         })
     }
 
-    /// Decodes a value of Godot 3 from [param bytes] strictly, and returns the value or an error. [param lossy] works as in
-    /// [method decode_godot3]. Prints nothing.
+    /// Decodes a value of Godot 3 from [param bytes] strictly, and returns the value or an error. [param lossy] works
+    /// as in [method decode_godot3]. Prints nothing.
     ///
     /// Encodings that no Godot 3 writes are errors, and so is data that exceeds [param limits]; the default is
     /// [method FastVariantLimits.for_save_files]. Objects are never created, whatever the limits allow.

@@ -67,8 +67,8 @@ impl KnownObjects {
     /// A new object of a native class, and its Variant.
     ///
     /// # Errors
-    /// Fails if there is no memory; for classes that do not exist or cannot be instantiated; for scripts, which would run code from the data;
-    /// and for engine singletons, because a second instance breaks the engine.
+    /// Fails if there is no memory; for classes that do not exist or cannot be instantiated; for scripts, which would
+    /// run code from the data; and for engine singletons, because a second instance breaks the engine.
     pub fn instantiate(&mut self, class: Text<'_>) -> Result<(NewObject, Variant)> {
         let class = self.class(class)?;
         self.memory.charge_object()?;

@@ -887,6 +887,17 @@ func test_decode_into() -> bool:
 	read = classes.decode_into(target, FastVariantCodec.encode({&"@class": "SuiteHero", "hp": 5, "title": 1}))
 	checks.same_int("nothing is set if a value is wrong", 10, target.hp)
 	_unlink([hero, target])
+	checks.subject(TYPE_OBJECT, "decode_into over typed containers in untyped properties")
+	var loose := FastVariantClasses.new()
+	loose.register(Exported, {"name": "E", "properties": ["mixed", "hinted"]})
+	var used := Exported.new()
+	used.mixed = [1] as Array[int]
+	used.hinted = [1] as Array[int]
+	for values: Array in [["x", 1.0], [1.0]]:
+		var bytes := FastVariantCodec.encode({&"@class": "E", "mixed": values, "hinted": values})
+		read = loose.decode_into(used, bytes)
+		checks.truth("is read", read.is_ok(), read.message)
+		checks.no_problem("as by decode", _difference(loose.decode(bytes).value, used))
 	return true
 
 

@@ -1,6 +1,7 @@
 //! A registered class: the properties that are saved, and the factory of its objects.
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 use godot::builtin::{
     AnyArray, AnyDictionary, Callable, GString, PackedStringArray, StringName, VarDictionary, Variant,
@@ -10,7 +11,7 @@ use godot::obj::{EngineBitfield, Gd, Singleton};
 use godot::register::info::PropertyUsageFlags;
 use variant_codec::error::quoted;
 use variant_codec::{Error, Result, VariantType};
-use variant_engine::{Factory, HeldObject, Reader, text_of};
+use variant_engine::{ContainerType, Factory, HeldObject, Reader, text_of};
 
 use super::declared::Declared;
 use super::tag;
@@ -44,6 +45,8 @@ pub struct Class {
     may_be_placeholder: bool,
     /// The positions of properties, by their names and former names.
     positions: HashMap<String, usize>,
+    may_have_element_types: bool,
+    element_types: OnceLock<Vec<[ContainerType; 2]>>,
 }
 
 pub struct Property {
@@ -152,6 +155,7 @@ impl Class {
         let script_id = factory.script_id();
         let has_loaded = methods.has_loaded;
         let may_be_placeholder = Engine::singleton().is_editor_hint() && !script.is_tool();
+        let may_have_element_types = properties.iter().any(|property| property.declared.may_be_typed());
         Ok(Self {
             name,
             script,
@@ -167,6 +171,8 @@ impl Class {
             create,
             may_be_placeholder,
             positions,
+            may_have_element_types,
+            element_types: OnceLock::new(),
         })
     }
 
@@ -187,6 +193,30 @@ impl Class {
         let object = HeldObject::of(value).filter(|object| object.script_id() == self.script_id);
         object
             .ok_or_else(|| Error::object(format!("cannot create an object of class {}", quoted(&self.name))))
+    }
+
+    /// Learns the element types of the properties from a new object: the engine's description of a property
+    /// lacks scripts, and an object that the game uses may hold a typed container in an untyped property.
+    pub fn learn_element_types(&self, new: &HeldObject) {
+        let reader = Reader::new();
+        // The getters run without a lock, because they may decode, too.
+        let types = self.properties.iter().map(|property| {
+            let held = property.declared.may_be_typed().then(|| new.get(&property.name)).flatten();
+            reader.declared_types(&held.unwrap_or_default())
+        });
+        let types = types.collect();
+        // A getter that decodes may have learned them first.
+        let _ = self.element_types.set(types);
+    }
+
+    pub fn needs_element_types(&self) -> bool {
+        self.may_have_element_types && self.element_types.get().is_none()
+    }
+
+    /// The element types of the property at `position`.
+    pub fn element_types(&self, position: usize) -> &[ContainerType; 2] {
+        const UNTYPED: &[ContainerType; 2] = &[ContainerType::Untyped, ContainerType::Untyped];
+        self.element_types.get().map_or(UNTYPED, |types| &types[position])
     }
 
     /// Checks that a reader would make the same kind of object.
@@ -250,8 +280,8 @@ pub struct Methods {
     has_loaded: bool,
     loaded_arguments: usize,
     has_dynamic_properties: bool,
-    /// Properties with a setter of their own.
-    setters: Vec<String>,
+    /// Properties with a setter or getter of their own.
+    accessed: Vec<String>,
 }
 
 impl Methods {
@@ -262,7 +292,7 @@ impl Methods {
             has_loaded: false,
             loaded_arguments: 0,
             has_dynamic_properties: false,
-            setters: Vec::new(),
+            accessed: Vec::new(),
         };
         let mut has_init = false;
         for script in std::iter::successors(Some(script.clone()), |script| script.get_base_script()) {
@@ -283,8 +313,10 @@ impl Methods {
                     }
                     Some("_get_property_list") => methods.has_dynamic_properties = true,
                     Some(name) => {
-                        let setter = name.strip_prefix('@').and_then(|name| name.strip_suffix("_setter"));
-                        methods.setters.extend(setter.map(str::to_owned));
+                        let property = name.strip_prefix('@').and_then(|name| {
+                            name.strip_suffix("_setter").or_else(|| name.strip_suffix("_getter"))
+                        });
+                        methods.accessed.extend(property.map(str::to_owned));
                     }
                     None => {}
                 }
@@ -354,8 +386,9 @@ fn properties(
 impl Property {
     fn of(name: &GString, declared: Declared, methods: &Methods) -> Self {
         let text = text_of(name);
-        // A setter may ignore an object or keep it elsewhere, so reading the property back proves nothing.
-        let may_be_refused = declared.may_be_refused() && !methods.setters.contains(&text);
+        // A setter may ignore an object, and a getter may return another one, so reading the property back proves
+        // nothing.
+        let may_be_refused = declared.may_be_refused() && !methods.accessed.contains(&text);
         Self { name: StringName::from(name), text, declared, may_be_refused }
     }
 }

@@ -1,7 +1,7 @@
 //! The declared types of properties: a value is checked against them before a property is set.
 
 use std::cell::Cell;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use godot::builtin::{AnyArray, GString, StringName, VarDictionary, Variant};
 use godot::classes::{ClassDb, Engine, Object, ResourceLoader, Script};
@@ -28,14 +28,12 @@ pub enum Declared {
     Container(VariantType, ElementTypes),
 }
 
-/// The element types of a property. They are read from the property of an object, because the engine's
-/// description of the property lacks scripts.
+/// The engine's description of a property's element types. See [`Class::element_types`] for the types themselves.
+#[derive(Clone, Copy, PartialEq)]
 pub enum ElementTypes {
     None,
-    /// The types that the property has in the first object of the class.
-    Declared(OnceLock<[ContainerType; 2]>),
-    /// Unknown types, read from each object, because the engine's description does not say whether the
-    /// property has element types.
+    Declared,
+    /// The description does not say whether the property has element types.
     Hidden,
 }
 
@@ -70,7 +68,7 @@ impl Declared {
             Some(ty @ (VariantType::Array | VariantType::Dictionary)) => Self::Container(
                 ty,
                 match () {
-                    () if is_typed => ElementTypes::Declared(OnceLock::new()),
+                    () if is_typed => ElementTypes::Declared,
                     // `@export_custom` may hide element types.
                     () if has_usage(PropertyUsageFlags::STORAGE | PropertyUsageFlags::EDITOR) => {
                         ElementTypes::Hidden
@@ -83,7 +81,11 @@ impl Declared {
     }
 
     pub fn is_typed(&self) -> bool {
-        matches!(self, Self::Container(_, ElementTypes::Declared(_)))
+        matches!(self, Self::Container(_, ElementTypes::Declared))
+    }
+
+    pub fn may_be_typed(&self) -> bool {
+        matches!(self, Self::Container(_, ElementTypes::Declared | ElementTypes::Hidden))
     }
 
     /// Returns whether the engine may refuse an object that passed [`Declared::check`]. The description of a
@@ -143,17 +145,11 @@ impl Declared {
         wrong(&self.expected(), found.map_or("a newer type", VariantType::name))
     }
 
-    /// Converts a value to the type of a property of `object`.
+    /// Converts a value to this type. A container gets the element types `types`.
     ///
     /// # Errors
     /// Fails if the value has another type, and converting it is impossible or would change it.
-    pub fn check(
-        &self,
-        value: Variant,
-        object: &HeldObject,
-        property: &StringName,
-        checks: &Checks,
-    ) -> Result<Variant> {
+    pub fn check(&self, value: Variant, types: &[ContainerType; 2], checks: &Checks) -> Result<Variant> {
         use VariantType as T;
 
         let found = Reader::new().ty(&value);
@@ -178,21 +174,7 @@ impl Declared {
                     Err(wrong(&self.expected(), &checks.label(&object)))
                 }
             }
-            (Self::Container(ty, types), Some(found)) if *ty == found => match types {
-                ElementTypes::None => Ok(value),
-                ElementTypes::Declared(known) => {
-                    let known = match known.get() {
-                        Some(known) => known,
-                        // The getter runs without a lock, because it may decode, too.
-                        None => {
-                            let types = sample(object, property);
-                            known.get_or_init(|| types)
-                        }
-                    };
-                    with_types(value, known, checks)
-                }
-                ElementTypes::Hidden => with_types(value, &sample(object, property), checks),
-            },
+            (Self::Container(ty, _), Some(found)) if *ty == found => with_types(value, types, checks),
             (_, found) => Err(self.refused(found)),
         }
     }
@@ -311,12 +293,6 @@ fn with_types(value: Variant, types: &[ContainerType; 2], checks: &Checks) -> Re
     } else {
         typed(&value, types, checks)
     }
-}
-
-/// The element types of a property of an object.
-fn sample(object: &HeldObject, property: &StringName) -> [ContainerType; 2] {
-    let held = object.get(property).unwrap_or_default();
-    Reader::new().declared_types(&held)
 }
 
 /// Approximate memory of a Dictionary's entry, in bytes.

@@ -470,7 +470,6 @@ impl ObjectReader {
     }
 
     fn make(&mut self, class: Arc<Class>, at: usize, created: &mut CreatedObjects) -> Result<usize> {
-        self.memory.charge_object()?;
         self.memory.charge(class.properties.len() * size_of::<(u32, bool, Variant)>())?;
         let target = self.target.take_if(|_| at == self.target_at);
         let is_target = target.is_some();
@@ -488,13 +487,15 @@ impl ObjectReader {
                 }
                 target
             }
-            None => class.create()?,
+            None => self.create(&class, created)?,
         };
         if is_target {
             class.check_kind(&object)?;
         }
-        if !object.is_counted() && !is_target {
-            created.push(InstanceId::from_i64(object.id().cast_signed()))?;
+        if class.needs_element_types() {
+            let mut freed = CreatedObjects::default();
+            let new = if is_target { Some(self.create(&class, &mut freed)?) } else { None };
+            class.learn_element_types(new.as_ref().unwrap_or(&object));
         }
         let values = Vec::with_capacity(class.properties.len());
         let (version, data, unknown) = (FIRST_VERSION, None, None);
@@ -513,6 +514,15 @@ impl ObjectReader {
         };
         add(&mut self.objects, made)?;
         Ok(self.objects.len() - 1)
+    }
+
+    fn create(&self, class: &Class, created: &mut CreatedObjects) -> Result<HeldObject> {
+        self.memory.charge_object()?;
+        let object = class.create()?;
+        if !object.is_counted() {
+            created.push(InstanceId::from_i64(object.id().cast_signed()))?;
+        }
+        Ok(object)
     }
 
     /// The element types by their names in the data.
@@ -678,7 +688,7 @@ impl NewObject {
         // Containers that `upgrade` returns may be the game's, but not their typed copies.
         let is_upgraded = self.version != self.class.version;
         let given = (is_upgraded && is_container(&value)).then(|| value.clone());
-        let value = property.declared.check(value, &self.object, &property.name, checks)?;
+        let value = property.declared.check(value, self.class.element_types(position), checks)?;
         let is_made = given.map_or(!is_upgraded, |given| !godot::global::is_same(&given, &value));
         self.values.push((position as u32, is_made, value));
         self.next = self.next.max(position + 1);

@@ -164,9 +164,9 @@ func _add_calls_of_objects(calls: Dictionary[String, Callable]) -> void:
 	for index in 600:
 		wide.source_code += "var unsaved_%d := 0\n" % index
 	wide.reload()
-	classes.register(wide, {"name": "Wide"})
+	classes.register(wide, {"name": "Wide", "properties": []})
 	var wide_objects: Array = []
-	for index in MANY / 20:
+	for index in MANY / 40:
 		wide_objects.append(wide.new())
 	var wide_bytes := classes.encode(wide_objects)
 	var wide_packed := classes.pack_batch(wide_objects)

@@ -228,6 +228,9 @@ func test_paths() -> bool:
 		checks.same_int("save_batch to %s" % path, OK, FastVariantCodec.save_batch(path, [path]))
 		checks.same_value("what the engine reads there", [path], _read_by_engine(path))
 		DirAccess.remove_absolute(ProjectSettings.globalize_path(path))
+	for path: String in [FOLDER + "/new/", FOLDER + "/new/.", FOLDER + "/new/.."]:
+		checks.truth("the engine writes no " + path, FileAccess.open(path, FileAccess.WRITE) == null)
+		checks.same_int("save_batch to %s" % path, ERR_FILE_BAD_PATH, _write_silently("save_batch", path, [1]))
 	# A temporary file that a killed save leaves. The next save removes it.
 	var remains := FOLDER + "/.fast-variant-codec-ABCDEFGH12345678.tmp"
 	for path: String in ["", "user://", remains, FOLDER, FOLDER + "/", "user://no such folder/x", "https://example.org/x", "uid://x"]:

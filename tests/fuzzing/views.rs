@@ -42,7 +42,8 @@ pub fn compare_all<D: Dialect>(data: &[u8], view: &View<'_, D>, value: &Value) {
     compare(view, value);
     compare(&view.remembering(&known), value);
     compare(&view.remembering(&known), value);
-    assert!(known.memory() <= 4096 + data.len(), "{} bytes for {}", known.memory(), data.len());
+    // Nested Dictionaries with one key each take the most memory.
+    assert!(known.memory() <= 4096 + 10 * data.len(), "{} bytes for {}", known.memory(), data.len());
 }
 
 /// A text for comparison: a NaN does not equal itself, but its text does.

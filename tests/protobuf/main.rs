@@ -324,10 +324,12 @@ impl Case<'_> {
             field.group || zigzag && described::list(value).iter().any(fills)
         };
         if described::holds(self.messages, &self.row.message, described, &grows) {
-            return self.checks.leave_out("compact: no longer, lists in zigzag and groups");
+            return self
+                .checks
+                .leave_out("compact: not longer (left out: packed lists in zigzag, and groups)");
         }
         let is_longer = bytes.len() > self.row.bytes.0.len();
-        self.check("compact: no longer", !is_longer, || hex::encode(&bytes));
+        self.check("compact: not longer", !is_longer, || hex::encode(&bytes));
     }
 
     /// Checks other bytes that the oracle reads.
@@ -427,7 +429,7 @@ impl Case<'_> {
 /// The rule in docs/protobuf.md by which we refuse bytes that the oracle accepts.
 fn explained(error: &Error) -> Option<&'static str> {
     match error.kind() {
-        // A later text replaces the invalid text, so the oracle does not describe the invalid text.
+        // The oracle accepts the bytes if a later text replaces the invalid one: it checks only the last text.
         ErrorKind::InvalidUtf8 => Some(NOT_UTF8),
         ErrorKind::Other(foreign) => match foreign.downcast_ref()? {
             variant_protobuf::Error::BadNumber { what: "field number", .. } => {

@@ -86,7 +86,7 @@ impl Tree<'_> {
         if left_out > 0 {
             writeln!(
                 out,
-                "{FAINT}… and {left_out} more keys and values; --most shows them, or name a part{FAINT:#}"
+                "{FAINT}… and {left_out} more keys and values; raise --most to show them, or give the path of a part{FAINT:#}"
             )?;
         }
         let end = self.outline.end();

@@ -70,7 +70,7 @@ pub enum Failure {
     DeviceName,
     /// On Windows, the name means another file: a stream, a file on another drive, or a file without the
     /// trailing dots and spaces.
-    #[error("name has a colon, or ends in a dot or space, which Windows takes for another file")]
+    #[error("name has a colon, or ends in a dot or space; on Windows, such a name means another file")]
     AmbiguousName,
     /// The record that starts at this byte is truncated or empty.
     #[error(

@@ -137,15 +137,23 @@ impl HeldObject {
         Some(value)
     }
 
-    /// Sets a property of the object. Returns false if the object has been freed. A script's setter may run.
-    pub fn set(&self, name: &StringName, value: &Variant) -> bool {
-        let Some(object) = self.live() else { return false };
-        // SAFETY: the object is live; the rest is as in `set_property`.
+    /// Sets a property of the object, which may run a script's setter. Returns whether the object took the value;
+    /// `None` if the object has been freed.
+    pub fn set(&self, name: &StringName, value: &Variant) -> Option<bool> {
+        self.live()?;
+        let mut is_taken = 0;
+        // SAFETY: the Variant holds a live object, so the engine sets a property of the object and leaves the Variant
+        // as it is.
         unsafe {
-            let arguments = [name.sys(), variant_ptr(value).cast()];
-            call(interface().object_set, object, &arguments, std::ptr::null_mut());
+            let object = variant_ptr(&self.value).cast_mut();
+            interface_fn!(variant_set_named)(
+                object,
+                name.sys().cast(),
+                variant_ptr(value),
+                &raw mut is_taken,
+            );
         }
-        true
+        Some(is_taken != 0)
     }
 
     /// Calls a method without arguments, which may run a script. Returns Nil if the call fails or the object

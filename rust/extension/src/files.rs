@@ -68,7 +68,7 @@ impl Target {
         if place.is_empty() || place.contains("://") {
             return error("not a file path; use user://, res:// or an absolute path");
         }
-        if place.ends_with('/') {
+        if matches!(place.rsplit('/').next(), Some("" | "." | "..")) {
             return error("path of a folder, not of a file");
         }
         match disk::resolved(place.into()) {

@@ -27,8 +27,8 @@ pub fn engine_limits(allow_objects: bool) -> &'static Limits {
     if allow_objects { &WITH_OBJECTS } else { &WITHOUT_OBJECTS }
 }
 
-/// Calls `encode` with `value` and `otherwise` or, if `full_objects` is set, with a copy of the value and
-/// `Objects::Full`. The copy is needed because getters may change the caller's variable.
+/// Calls `encode` with a copy of `value` and `Objects::Full` if `full_objects` is set, else with `value` and
+/// `otherwise`. The copy is needed because getters may change the caller's variable.
 #[inline(always)]
 pub fn held<T>(
     value: &Variant,

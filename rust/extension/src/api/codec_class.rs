@@ -541,9 +541,9 @@ impl FastVariantCodec {
     /// [br]- [code]role[/code]: its role in its parent: [code]"root"[/code], [code]"element"[/code],
     /// [code]"key"[/code], [code]"value"[/code] (with [code]index[/code], the index of the element or entry)
     /// or [code]"property"[/code] (with [code]name[/code], whose bytes precede the node);
-    /// [br]- [code]offset[/code] and [code]size[/code]: its bytes, counted as
-    /// [method PackedByteArray.decode_var_size] counts them: from its 4-byte header to the end of its
-    /// padding, including the missing padding of a last [PackedByteArray];
+    /// [br]- [code]offset[/code] and [code]size[/code]: its bytes, from its 4-byte header to the end of its padding.
+    /// If the data ends before the padding of a [PackedByteArray], [code]size[/code] counts it nevertheless, as
+    /// [method PackedByteArray.decode_var_size] does;
     /// [br]- [code]is_complete[/code]: whether it was decoded completely; if not, [code]size[/code] is the
     /// size of the decoded part;
     /// [br]- [code]header[/code]: the header's number; [code]flags[/code]: its flag bits by name;

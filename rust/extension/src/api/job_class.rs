@@ -17,7 +17,7 @@ use crate::jobs::{Job, Outcome};
 use crate::threads::{background, lock};
 use crate::variant::built::CreatedObjects;
 
-/// A running [code]_async[/code] method of [FastVariantCodec].
+/// A running [code]_async[/code] method of [FastVariantCodec] or [FastVariantClasses].
 ///
 /// ```gdscript
 /// FastVariantCodec.save_batch("user://world.dat", [{"hp": 7}, {"hp": 9}])
@@ -212,9 +212,8 @@ impl Drop for FastVariantJob {
     }
 }
 
-/// The number of references that the extension itself holds while `_frame` runs: one by the connection to
-/// `process_frame`, and two by the arguments of the running call. The connection keeps the job alive during
-/// `await`.
+/// The number of references that are not the script's while `_frame` runs. The connection to `process_frame` holds
+/// one, and the arguments of the running call hold two. The connection keeps the job alive during `await`.
 const OWN_REFERENCES: i32 = 3;
 
 const FRAME: &str = "process_frame";

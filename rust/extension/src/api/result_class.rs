@@ -18,7 +18,7 @@ use crate::files::FileError;
 use crate::jobs::Outcome;
 use crate::variant::built::CreatedObjects;
 
-/// The result of a [code]try_[/code] method of [FastVariantCodec]: a value or an error.
+/// The result of a call that prints nothing, such as [method FastVariantCodec.try_decode]: a value or an error.
 ///
 /// ```gdscript
 /// var bytes := PackedByteArray([2, 0, 0, 0])

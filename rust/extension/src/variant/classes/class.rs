@@ -1,7 +1,6 @@
 //! A registered class: the properties that are saved, and the factory of its objects.
 
 use std::collections::HashMap;
-use std::sync::OnceLock;
 
 use godot::builtin::{
     AnyArray, AnyDictionary, Callable, GString, PackedStringArray, StringName, VarDictionary, Variant,
@@ -11,7 +10,7 @@ use godot::obj::{EngineBitfield, Gd, Singleton};
 use godot::register::info::PropertyUsageFlags;
 use variant_codec::error::quoted;
 use variant_codec::{Error, Result, VariantType};
-use variant_engine::{ContainerType, Factory, HeldObject, Reader, text_of};
+use variant_engine::{Factory, HeldObject, Reader, text_of};
 
 use super::declared::Declared;
 use super::tag;
@@ -45,15 +44,12 @@ pub struct Class {
     may_be_placeholder: bool,
     /// The positions of properties, by their names and former names.
     positions: HashMap<String, usize>,
-    may_have_element_types: bool,
-    element_types: OnceLock<Vec<[ContainerType; 2]>>,
 }
 
 pub struct Property {
     pub name: StringName,
     pub text: String,
     pub declared: Declared,
-    pub may_be_refused: bool,
 }
 
 const OPTIONS: [&str; 7] = ["name", "version", "upgrade", "properties", "renamed", "create", "keep_unknown"];
@@ -155,7 +151,6 @@ impl Class {
         let script_id = factory.script_id();
         let has_loaded = methods.has_loaded;
         let may_be_placeholder = Engine::singleton().is_editor_hint() && !script.is_tool();
-        let may_have_element_types = properties.iter().any(|property| property.declared.may_be_typed());
         Ok(Self {
             name,
             script,
@@ -171,8 +166,6 @@ impl Class {
             create,
             may_be_placeholder,
             positions,
-            may_have_element_types,
-            element_types: OnceLock::new(),
         })
     }
 
@@ -193,30 +186,6 @@ impl Class {
         let object = HeldObject::of(value).filter(|object| object.script_id() == self.script_id);
         object
             .ok_or_else(|| Error::object(format!("cannot create an object of class {}", quoted(&self.name))))
-    }
-
-    /// Learns the element types of the properties from a new object: the engine's description of a property
-    /// lacks scripts, and an object that the game uses may hold a typed container in an untyped property.
-    pub fn learn_element_types(&self, new: &HeldObject) {
-        let reader = Reader::new();
-        // The getters run without a lock, because they may decode, too.
-        let types = self.properties.iter().map(|property| {
-            let held = property.declared.may_be_typed().then(|| new.get(&property.name)).flatten();
-            reader.declared_types(&held.unwrap_or_default())
-        });
-        let types = types.collect();
-        // A getter that decodes may have learned them first.
-        let _ = self.element_types.set(types);
-    }
-
-    pub fn needs_element_types(&self) -> bool {
-        self.may_have_element_types && self.element_types.get().is_none()
-    }
-
-    /// The element types of the property at `position`.
-    pub fn element_types(&self, position: usize) -> &[ContainerType; 2] {
-        const UNTYPED: &[ContainerType; 2] = &[ContainerType::Untyped, ContainerType::Untyped];
-        self.element_types.get().map_or(UNTYPED, |types| &types[position])
     }
 
     /// Checks that a reader would make the same kind of object.
@@ -280,20 +249,13 @@ pub struct Methods {
     has_loaded: bool,
     loaded_arguments: usize,
     has_dynamic_properties: bool,
-    /// Properties with a setter or getter of their own.
-    accessed: Vec<String>,
 }
 
 impl Methods {
     /// The methods of a script and of its base scripts.
     pub fn of(script: &Gd<Script>) -> Self {
-        let mut methods = Self {
-            init_arguments: 0,
-            has_loaded: false,
-            loaded_arguments: 0,
-            has_dynamic_properties: false,
-            accessed: Vec::new(),
-        };
+        let mut methods =
+            Self { init_arguments: 0, has_loaded: false, loaded_arguments: 0, has_dynamic_properties: false };
         let mut has_init = false;
         for script in std::iter::successors(Some(script.clone()), |script| script.get_base_script()) {
             for method in script.get_script_method_list().iter_shared() {
@@ -312,13 +274,7 @@ impl Methods {
                         methods.loaded_arguments = count("args").saturating_sub(count("default_args"));
                     }
                     Some("_get_property_list") => methods.has_dynamic_properties = true,
-                    Some(name) => {
-                        let property = name.strip_prefix('@').and_then(|name| {
-                            name.strip_suffix("_setter").or_else(|| name.strip_suffix("_getter"))
-                        });
-                        methods.accessed.extend(property.map(str::to_owned));
-                    }
-                    None => {}
+                    _ => {}
                 }
             }
         }
@@ -341,9 +297,7 @@ fn properties(
     let infos = script.get_script_property_list();
     let variables = infos.iter_shared().filter(is_variable);
     let Some(listed) = options.get("properties") else {
-        return Ok(variables
-            .map(|info| Property::of(&name(&info), Declared::of(&info, script), methods))
-            .collect());
+        return Ok(variables.map(|info| Property::of(&name(&info), Declared::of(&info, script))).collect());
     };
     let listed = match Reader::new().ty(&listed) {
         Some(VariantType::Array) => listed.to::<AnyArray>(),
@@ -378,18 +332,14 @@ fn properties(
                 return Err(Error::argument(format!("{class} has no property {}", quoted(&text))));
             }
         };
-        properties.push(Property::of(&GString::from(&text), declared, methods));
+        properties.push(Property::of(&GString::from(&text), declared));
     }
     Ok(properties)
 }
 
 impl Property {
-    fn of(name: &GString, declared: Declared, methods: &Methods) -> Self {
-        let text = text_of(name);
-        // A setter may ignore an object, and a getter may return another one, so reading the property back proves
-        // nothing.
-        let may_be_refused = declared.may_be_refused() && !methods.accessed.contains(&text);
-        Self { name: StringName::from(name), text, declared, may_be_refused }
+    fn of(name: &GString, declared: Declared) -> Self {
+        Self { name: StringName::from(name), text: text_of(name), declared }
     }
 }
 

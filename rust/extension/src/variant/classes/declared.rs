@@ -1,7 +1,7 @@
 //! The declared types of properties: a value is checked against them before a property is set.
 
 use std::cell::Cell;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use godot::builtin::{AnyArray, GString, StringName, VarDictionary, Variant};
 use godot::classes::{ClassDb, Engine, Object, ResourceLoader, Script};
@@ -25,17 +25,13 @@ pub enum Declared {
     /// Objects of one of these native classes, or of a script with one of these global names. A script
     /// without a global name appears as its native class. If the list is empty, any object.
     Object(Vec<StringName>),
-    Container(VariantType, ElementTypes),
+    Container(VariantType, Option<ElementTypes>),
 }
 
-/// The engine's description of a property's element types. See [`Class::element_types`] for the types themselves.
-#[derive(Clone, Copy, PartialEq)]
-pub enum ElementTypes {
-    None,
-    Declared,
-    /// The description does not say whether the property has element types.
-    Hidden,
-}
+/// The element types of a property that has them according to the engine's description, which lacks scripts. They
+/// are read from the property of the first new object that holds a typed container.
+#[derive(Default)]
+pub struct ElementTypes(OnceLock<[ContainerType; 2]>);
 
 /// Values of `PropertyInfo.hint` for typed containers.
 const HINT_TYPE_STRING: i64 = 23;
@@ -65,34 +61,15 @@ impl Declared {
                     .map(StringName::from)
                     .collect(),
             ),
-            Some(ty @ (VariantType::Array | VariantType::Dictionary)) => Self::Container(
-                ty,
-                match () {
-                    () if is_typed => ElementTypes::Declared,
-                    // `@export_custom` may hide element types.
-                    () if has_usage(PropertyUsageFlags::STORAGE | PropertyUsageFlags::EDITOR) => {
-                        ElementTypes::Hidden
-                    }
-                    () => ElementTypes::None,
-                },
-            ),
+            Some(ty @ (VariantType::Array | VariantType::Dictionary)) => {
+                Self::Container(ty, is_typed.then(ElementTypes::default))
+            }
             Some(ty) => Self::Type(ty),
         }
     }
 
     pub fn is_typed(&self) -> bool {
-        matches!(self, Self::Container(_, ElementTypes::Declared))
-    }
-
-    pub fn may_be_typed(&self) -> bool {
-        matches!(self, Self::Container(_, ElementTypes::Declared | ElementTypes::Hidden))
-    }
-
-    /// Returns whether the engine may refuse an object that passed [`Declared::check`]. The description of a
-    /// property omits scripts without a global name, so `check` cannot test for them.
-    pub fn may_be_refused(&self) -> bool {
-        let is_native = |class| ClassDb::singleton().class_exists(class);
-        matches!(self, Self::Object(classes) if classes.iter().any(is_native))
+        matches!(self, Self::Container(_, Some(_)))
     }
 
     /// Checks that a reader would accept what a getter has returned. Some getters, also of the engine, return another
@@ -145,11 +122,17 @@ impl Declared {
         wrong(&self.expected(), found.map_or("a newer type", VariantType::name))
     }
 
-    /// Converts a value to this type. A container gets the element types `types`.
+    /// Converts a value to the type of a property of `object`, which is new unless it is the target.
     ///
     /// # Errors
     /// Fails if the value has another type, and converting it is impossible or would change it.
-    pub fn check(&self, value: Variant, types: &[ContainerType; 2], checks: &Checks) -> Result<Variant> {
+    pub fn check(
+        &self,
+        value: Variant,
+        (object, is_target): (&HeldObject, bool),
+        property: &StringName,
+        checks: &Checks,
+    ) -> Result<Variant> {
         use VariantType as T;
 
         let found = Reader::new().ty(&value);
@@ -174,7 +157,21 @@ impl Declared {
                     Err(wrong(&self.expected(), &checks.label(&object)))
                 }
             }
-            (Self::Container(ty, _), Some(found)) if *ty == found => with_types(value, types, checks),
+            (Self::Container(ty, types), Some(found)) if *ty == found => match types {
+                None => Ok(value),
+                Some(ElementTypes(known)) => match known.get() {
+                    Some(known) => with_types(value, known, checks),
+                    // The getter runs without a lock, because it may decode, too.
+                    None => {
+                        let types = held_types(object, property);
+                        let typed = with_types(value, &types, checks);
+                        if !is_target && types != UNTYPED {
+                            let _ = known.set(types);
+                        }
+                        typed
+                    }
+                },
+            },
             (_, found) => Err(self.refused(found)),
         }
     }
@@ -285,14 +282,27 @@ pub fn is_of(object: &Gd<Object>, class: &StringName) -> bool {
         || scripts.any(|script| script.get_global_name() == *class)
 }
 
+const UNTYPED: [ContainerType; 2] = [ContainerType::Untyped, ContainerType::Untyped];
+
 /// Gives a container these element types, unless it has them.
-fn with_types(value: Variant, types: &[ContainerType; 2], checks: &Checks) -> Result<Variant> {
-    let is_untyped = *types == [ContainerType::Untyped, ContainerType::Untyped];
-    if is_untyped || Reader::new().declared_types(&value) == *types {
+pub fn with_types(value: Variant, types: &[ContainerType; 2], checks: &Checks) -> Result<Variant> {
+    if *types == UNTYPED || Reader::new().declared_types(&value) == *types {
         Ok(value)
     } else {
         typed(&value, types, checks)
     }
+}
+
+/// Returns whether a Dictionary declares a type for its keys or its values, but not for both.
+pub fn is_half_typed(value: &Variant) -> bool {
+    let types = Reader::new().declared_types(value).map(|ty| ty == ContainerType::Untyped);
+    Reader::new().ty(value) == Some(VariantType::Dictionary) && types[0] != types[1]
+}
+
+/// The element types of the container that a property of an object holds.
+pub fn held_types(object: &HeldObject, property: &StringName) -> [ContainerType; 2] {
+    let held = object.get(property).unwrap_or_default();
+    Reader::new().declared_types(&held)
 }
 
 /// Approximate memory of a Dictionary's entry, in bytes.

@@ -17,7 +17,7 @@ use variant_codec::view::View;
 use variant_codec::{Error, Limits, Result, VariantType};
 use variant_engine::{ContainerType, HeldObject, Reader, text_of};
 
-use super::declared::{Checks, FEW};
+use super::declared::{Checks, Declared, FEW};
 use super::{Class, FIRST_VERSION, Registry, UNKNOWN, declared, resources, tag};
 use crate::growing::{add, make_room_in_map, text_of_name};
 use crate::memory_budget::MemoryBudget;
@@ -51,8 +51,8 @@ pub struct ObjectReader {
     /// for the text.
     expected: Expected,
     passed: Option<Passed>,
-    /// The resources that were loaded, by UID and path.
-    resources: HashMap<(String, String), Variant>,
+    /// The resources that were loaded, by path.
+    resources: HashMap<String, Variant>,
     memory: Rc<MemoryBudget>,
 }
 
@@ -395,16 +395,7 @@ impl ObjectReader {
             Kind::Resource(uid) if is_first => *uid = text(&value, "a UID")?,
             Kind::Resource(uid) => {
                 let named = (std::mem::take(uid), text(&value, "a path")?);
-                frame.value = match self.resources.get(&named) {
-                    Some(loaded) => loaded.clone(),
-                    None => {
-                        let loaded = resources::load(&self.checks.registry, &named.0, &named.1)?;
-                        self.memory.charge(named.0.len() + named.1.len())?;
-                        make_room_in_map(&mut self.resources)?;
-                        self.resources.insert(named, loaded.clone());
-                        loaded
-                    }
-                };
+                frame.value = self.resource(named)?;
             }
             Kind::Container(ty, types) if is_first => *types = self.types(*ty, &value)?,
             Kind::Container(ty, types) => {
@@ -492,11 +483,6 @@ impl ObjectReader {
         if is_target {
             class.check_kind(&object)?;
         }
-        if class.needs_element_types() {
-            let mut freed = CreatedObjects::default();
-            let new = if is_target { Some(self.create(&class, &mut freed)?) } else { None };
-            class.learn_element_types(new.as_ref().unwrap_or(&object));
-        }
         let values = Vec::with_capacity(class.properties.len());
         let (version, data, unknown) = (FIRST_VERSION, None, None);
         let made = NewObject {
@@ -514,6 +500,19 @@ impl ObjectReader {
         };
         add(&mut self.objects, made)?;
         Ok(self.objects.len() - 1)
+    }
+
+    /// The resource with this UID, or with this path if the UID is unknown. Each file is loaded once.
+    fn resource(&mut self, (uid, path): (String, String)) -> Result<Variant> {
+        let path = resources::current_path(&uid).unwrap_or(path);
+        if let Some(loaded) = self.resources.get(&path) {
+            return Ok(loaded.clone());
+        }
+        let loaded = resources::load(&self.checks.registry, &path)?;
+        self.memory.charge(path.len())?;
+        make_room_in_map(&mut self.resources)?;
+        self.resources.insert(path, loaded.clone());
+        Ok(loaded)
     }
 
     fn create(&self, class: &Class, created: &mut CreatedObjects) -> Result<HeldObject> {
@@ -591,7 +590,8 @@ impl ObjectReader {
         let mut objects = self.objects;
         let mut containers = self.former;
         for index in (0..objects.len()).rev() {
-            let set = memory.charge_object().and_then(|()| objects[index].set_properties(&mut containers));
+            let set =
+                memory.charge_object().and_then(|()| objects[index].set_properties(checks, &mut containers));
             if set.is_err() {
                 undo(&objects[index..], &containers);
                 return set;
@@ -688,7 +688,7 @@ impl NewObject {
         // Containers that `upgrade` returns may be the game's, but not their typed copies.
         let is_upgraded = self.version != self.class.version;
         let given = (is_upgraded && is_container(&value)).then(|| value.clone());
-        let value = property.declared.check(value, self.class.element_types(position), checks)?;
+        let value = property.declared.check(value, (&self.object, self.is_target), &property.name, checks)?;
         let is_made = given.map_or(!is_upgraded, |given| !godot::global::is_same(&given, &value));
         self.values.push((position as u32, is_made, value));
         self.next = self.next.max(position + 1);
@@ -739,35 +739,44 @@ impl NewObject {
     }
 
     /// Sets the properties, and adds the containers among their values to `containers`.
-    fn set_properties(&mut self, containers: &mut Vec<Variant>) -> Result<()> {
+    fn set_properties(&mut self, checks: &Checks, containers: &mut Vec<Variant>) -> Result<()> {
         let class = Arc::clone(&self.class);
         for (position, is_made, value) in std::mem::take(&mut self.values) {
             let property = &class.properties[position as usize];
-            let fail = |reason: String| {
-                Err(Error::object(reason).inside(Step::property(&property.text)).at(self.at))
-            };
+            let fail = |error: Error| error.inside(Step::property(&property.text)).at(self.at);
             let ty = Reader::new().ty(&value);
             match ty {
                 Some(_) if is_made && is_container(&value) => add(containers, value.clone())?,
                 Some(VariantType::Object) => self.set_objects.push(position),
                 _ => {}
             }
-            if !self.object.set(&property.name, &value) {
-                return fail(format!("a setter freed an object of class {}", quoted(&class.name)));
-            }
-            // The engine reports no error for an object of a class that the property does not take.
-            let is_held = |held: Variant| {
-                let id = Reader::new().live_object_id(&value);
-                id == 0 || Reader::new().live_object_id(&held) == id
+            let set = |value: &Variant| match self.object.set(&property.name, value) {
+                Some(is_taken) => Ok(is_taken),
+                None => {
+                    let name = quoted(&class.name);
+                    Err(fail(Error::object(format!("a setter freed an object of class {name}"))))
+                }
             };
-            if property.may_be_refused
-                && ty == Some(VariantType::Object)
-                && !self.object.get(&property.name).is_some_and(is_held)
-            {
-                return fail(format!(
-                    "class {}: the property rejected the object: it has another type, or a getter and no setter",
-                    quoted(&class.name)
-                ));
+            let held_types = || declared::held_types(&self.object, &property.name);
+            // The engine puts a Dictionary with only one of the two types into any typed property.
+            let is_half = declared::is_half_typed(&value) && !held_types().contains(&ContainerType::Untyped);
+            let mut is_taken = !is_half && set(&value)?;
+            match property.declared {
+                // The engine's description of a property may hide element types.
+                Declared::Container(..) if !is_taken => {
+                    let typed = declared::with_types(value, &held_types(), checks).map_err(fail)?;
+                    add(containers, typed.clone())?;
+                    is_taken = set(&typed)?;
+                }
+                // The description lacks scripts without a global name.
+                Declared::Object(_) if ty == Some(VariantType::Object) => {}
+                // A `_set` that sets a property may return false.
+                _ => is_taken = true,
+            }
+            if !is_taken {
+                let name = quoted(&class.name);
+                let reason = format!("class {name}: the property rejected the value: it has another type");
+                return Err(fail(Error::object(reason)));
             }
         }
         self.keep_unknown();

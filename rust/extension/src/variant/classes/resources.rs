@@ -104,13 +104,11 @@ pub fn reference(registry: &Registry, object: &Variant) -> Option<(String, Strin
 const MOST_UID: usize = 64;
 const MOST_PATH: usize = 1 << 16;
 
-/// Loads the resource with this UID, or with this path if the UID is unknown.
+/// Loads the resource with this path.
 ///
 /// # Errors
 /// Fails if the resource does not exist, or its folder or type is not allowed.
-pub fn load(registry: &Registry, uid: &str, path: &str) -> Result<Variant> {
-    let current = current_path(uid);
-    let path = current.as_deref().unwrap_or(path);
+pub fn load(registry: &Registry, path: &str) -> Result<Variant> {
     let shown = quoted(path);
     let refuse = |reason: &str| Err(Error::object(format!("resource {shown} {reason}")));
     let mut folders = registry.folders.iter().filter(|folder| path.starts_with(&folder.path)).peekable();
@@ -137,7 +135,8 @@ pub fn load(registry: &Registry, uid: &str, path: &str) -> Result<Variant> {
     }
 }
 
-fn current_path(uid: &str) -> Option<String> {
+/// The path of the resource with this UID; `None` if the UID is unknown.
+pub fn current_path(uid: &str) -> Option<String> {
     if !uid.starts_with(UID) || uid.len() > MOST_UID {
         return None;
     }

@@ -11,6 +11,7 @@ signal autosaved(slot: int, problem: String)
 const VERSION := 1
 ## The number of backups of each slot.
 const BACKUPS := 2
+const UNSAVABLE := "The game cannot be saved. Please report this bug."
 
 var folder := "user://saves"
 var classes := FastVariantClasses.new()
@@ -25,18 +26,25 @@ var _has_backup: Dictionary[int, bool] = {}
 ## Saves the state, which must not be null, and `summary` for the menu. Returns a message for the player, or an empty
 ## text after a success. The keys "version", "time", "picture" and "problem" of the summary are for the manager alone.
 func save_game(slot: int, state: Variant, summary: Dictionary, picture: Image = null) -> String:
-	_keep_backup(slot)
-	return _saved(slot, classes.try_save_batch(path_of(slot), [_first_record(summary, picture), _packed(state)]))
+	var packed: Variant = _packed(state)
+	var problem := _prepare(slot, packed)
+	if problem:
+		return problem
+	return _saved(slot, classes.try_save_batch(path_of(slot), [_first_record(summary, picture), packed]))
 
 
 ## Saves in the background and emits `autosaved`. Returns false if the last autosave is still being written.
 func autosave(slot: int, state: Variant, summary: Dictionary, picture: Image = null) -> bool:
 	if _job and not _job.is_done():
 		return false
-	_keep_backup(slot)
+	var packed: Variant = _packed(state)
+	var problem := _prepare(slot, packed)
+	if problem:
+		autosaved.emit.call_deferred(slot, problem)
+		return true
 	# The call encodes the state, so the game may change it at once. Only the writing happens in the
 	# background.
-	_job = classes.save_batch_async(path_of(slot), [_first_record(summary, picture), _packed(state)])
+	_job = classes.save_batch_async(path_of(slot), [_first_record(summary, picture), packed])
 	_job.completed.connect(func(result: FastVariantResult) -> void: autosaved.emit(slot, _saved(slot, result)))
 	return true
 
@@ -47,9 +55,9 @@ func load_game(slot: int) -> Dictionary:
 	_wait()
 	var problem := ""
 	for path in _files_of(slot):
-		if _version_of(path) > VERSION:
-			return {"state": null, "problem": "This save is from a newer version of the game."}
 		var result := classes.load_batch(path)
+		if _version_of(path, result) > VERSION:
+			return {"state": null, "problem": "This save is from a newer version of the game."}
 		var state: Variant = _state_of(result)
 		if state != null:
 			_good[slot] = path == path_of(slot)
@@ -73,8 +81,10 @@ func list_saves() -> Dictionary[int, Dictionary]:
 
 func delete(slot: int) -> void:
 	_wait()
-	for path in _files_of(slot):
-		DirAccess.remove_absolute(path)
+	# A game that is killed while it makes a backup leaves one more file.
+	for backup in BACKUPS + 2:
+		if FileAccess.file_exists(path_of(slot, backup)):
+			DirAccess.remove_absolute(path_of(slot, backup))
 	_has_backup.erase(slot)
 
 
@@ -116,7 +126,7 @@ func _saved(slot: int, result: FastVariantResult) -> String:
 		return ""
 	push_error(_with_path(path_of(slot), result.message))
 	var is_file := result.error == FastVariantCodec.FILE_ERROR or result.error == FastVariantCodec.OUT_OF_MEMORY
-	return problem_of(result) if is_file else "The game cannot be saved. Please report this bug."
+	return problem_of(result) if is_file else UNSAVABLE
 
 
 ## Waits for the autosave, which may still be writing a file.
@@ -125,7 +135,8 @@ func _wait() -> void:
 		_job.wait()
 
 
-## The state as it is written to the file. To compress, encrypt or sign saves, override this function and `_unpacked`.
+## The state as it is written to the file; null if it cannot be saved. To compress, encrypt or sign saves, override this
+## function and `_unpacked`.
 func _packed(state: Variant) -> Variant:
 	return state
 
@@ -145,15 +156,29 @@ func _with_path(path: String, message: String) -> String:
 	return message if message.begins_with(path) else "%s: %s" % [path, message]
 
 
-## Copies the save of a slot before a new save replaces it, unless the save is damaged or already copied.
-## Failed saves must not use up the backups.
-func _keep_backup(slot: int) -> void:
+## Makes room for a save of `packed`. Returns a message for the player, or an empty text if the save may be written.
+func _prepare(slot: int, packed: Variant) -> String:
 	DirAccess.make_dir_recursive_absolute(folder)
+	if packed == null:
+		return UNSAVABLE
 	if _has_backup.get(slot, false) or not FileAccess.file_exists(path_of(slot)):
-		return
+		return ""
 	# The file is not read if this run of the game has written or loaded it without an error.
-	if not _good.get(slot, false) and _state_of(FastVariantCodec.load_batch(path_of(slot))) == null:
-		return
+	if not _good.get(slot, false):
+		var result := FastVariantCodec.load_batch(path_of(slot))
+		# Another process has locked the file, which may be good.
+		if result.error == FastVariantCodec.FILE_ERROR or result.error == FastVariantCodec.OUT_OF_MEMORY:
+			push_error(_with_path(path_of(slot), result.message))
+			return problem_of(result)
+		if _state_of(result) == null:
+			return ""
+	_keep_backup(slot)
+	return ""
+
+
+## Copies the save of a slot before a new save replaces it, unless it is already copied. Failed saves must not use up the
+## backups.
+func _keep_backup(slot: int) -> void:
 	# An earlier run may have made the backup, and then failed to save.
 	var is_first := not _has_backup.has(slot) and _size_of(path_of(slot, 1)) == _size_of(path_of(slot))
 	var newest := FileAccess.get_sha256(path_of(slot, 1)) if is_first else ""
@@ -208,6 +233,9 @@ func _summary_of(slot: int) -> Dictionary:
 	return {"title": problem, "problem": problem}
 
 
-func _version_of(path: String) -> int:
-	var version := FastVariantView.open_file(path).try_fetch("0/version")
-	return version.value if version.is_ok() and version.value is int else 0
+## The version of a file, of which a load has returned `result`. A file of a newer version may not load.
+func _version_of(path: String, result: FastVariantResult) -> int:
+	var is_loaded: bool = result.is_ok() and not result.value.is_empty()
+	var first: Variant = result.value[0] if is_loaded else FastVariantView.open_file(path).try_fetch(0).value
+	var version: Variant = first.get("version") if first is Dictionary else null
+	return version if version is int else 0

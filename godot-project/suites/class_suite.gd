@@ -596,6 +596,10 @@ func test_what_the_engine_does_not_check() -> bool:
 	checks.subject(TYPE_OBJECT, "a default with a type that its variable does not declare")
 	read = classes.from_plain({&"@class": "E", "loose": [1.5, "x"]})
 	checks.same_value("is not that of others", [1.5, "x"], read.value.loose)
+	var half_typed := {"a": "text"} as Dictionary[String, Variant]
+	read = classes.from_plain({&"@class": "E", "loose_table": half_typed, "any_table": half_typed})
+	for table: String in ["loose_table", "any_table"]:
+		checks.same_value(table, half_typed, read.value.get(table) if read.is_ok() else null)
 	checks.subject(TYPE_OBJECT, "a getter that returns another container")
 	var guarded := FastVariantClasses.new()
 	guarded.register(Exported.Guarded, {"name": "Guarded"})

@@ -758,9 +758,12 @@ impl NewObject {
                 }
             };
             let held_types = || declared::held_types(&self.object, &property.name);
-            // The engine puts a Dictionary with only one of the two types into any typed property.
-            let is_half = declared::is_half_typed(&value) && !held_types().contains(&ContainerType::Untyped);
-            let mut is_taken = !is_half && set(&value)?;
+            // The engine puts a Dictionary with only one of the two types into any typed property, but no untyped one.
+            let is_doubtful = matches!(property.declared, Declared::Container(..))
+                && declared::is_half_typed(&value)
+                && !held_types().contains(&ContainerType::Untyped);
+            let is_typed = is_doubtful && !set(&VarDictionary::new().to_variant())?;
+            let mut is_taken = !is_typed && set(&value)?;
             match property.declared {
                 // The engine's description of a property may hide element types.
                 Declared::Container(..) if !is_taken => {
@@ -775,7 +778,9 @@ impl NewObject {
             }
             if !is_taken {
                 let name = quoted(&class.name);
-                let reason = format!("class {name}: the property rejected the value: it has another type");
+                let reason = format!(
+                    "class {name}: the property rejected the value: it has another type, or the property is read-only"
+                );
                 return Err(fail(Error::object(reason)));
             }
         }

@@ -1,5 +1,7 @@
 //! Views of parts of values.
 
+use std::borrow::Cow;
+
 use variant_codec::dialect::Dialect;
 use variant_codec::godot3::Loss;
 use variant_codec::view::{Fields, Key, KnownOffsets};
@@ -42,8 +44,26 @@ pub fn compare_all<D: Dialect>(data: &[u8], view: &View<'_, D>, value: &Value) {
     compare(view, value);
     compare(&view.remembering(&known), value);
     compare(&view.remembering(&known), value);
-    // Nested Dictionaries with one key each take the most memory.
-    assert!(known.memory() <= 4096 + 10 * data.len(), "{} bytes for {}", known.memory(), data.len());
+    let (containers, keys) = counted(value);
+    let most = 4096 + data.len() / 16 + 160 * containers + 24 * keys;
+    assert!(known.memory() <= most, "{} bytes, not at most {most}", known.memory());
+}
+
+/// The numbers of containers and of keys in a value.
+fn counted(value: &Value) -> (usize, usize) {
+    let sum = |parts: &mut dyn Iterator<Item = &Value>, keys: usize| {
+        parts.map(counted).fold((1, keys), |sum, part| (sum.0 + part.0, sum.1 + part.1))
+    };
+    match value {
+        Value::Array(array) => sum(&mut array.iter(), 0),
+        Value::Dictionary(Dictionary { entries, .. }) => {
+            sum(&mut entries.iter().flat_map(|(key, value)| [key, value]), entries.len())
+        }
+        Value::Object(Object::Full { properties, .. }) => {
+            sum(&mut properties.iter().map(|(_, value)| value), properties.len())
+        }
+        _ => (0, 0),
+    }
 }
 
 /// A text for comparison: a NaN does not equal itself, but its text does.
@@ -92,16 +112,17 @@ fn compare<D: Dialect>(view: &View<'_, D>, value: &Value) {
     if let Value::Float(float) = value {
         assert_eq!(view.as_f64().map(f64::to_bits), Ok(float.to_bits()));
     }
-    let elements = match value {
-        Value::Array(array) => array.values.clone(),
-        _ => unpacked(value).unwrap_or_default(),
+    // A copy at each level of a deep value would take much memory.
+    let elements: Cow<'_, [Value]> = match value {
+        Value::Array(array) => Cow::Borrowed(&array.values),
+        _ => unpacked(value).unwrap_or_default().into(),
     };
-    let entries: Vec<(Value, Value)> = match value {
-        Value::Dictionary(dictionary) => dictionary.entries.clone(),
+    let entries: Cow<'_, [(Value, Value)]> = match value {
+        Value::Dictionary(dictionary) => Cow::Borrowed(&dictionary.entries),
         Value::Object(Object::Full { properties, .. }) => {
             properties.iter().map(|(name, value)| (Value::StringName(name.clone()), value.clone())).collect()
         }
-        _ => Vec::new(),
+        _ => Cow::Borrowed(&[]),
     };
     let len = view.len().expect("it has been decoded");
     assert_eq!(len, elements.len() + entries.len());

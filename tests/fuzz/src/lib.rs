@@ -5,9 +5,8 @@ use std::alloc::System;
 use cap::Cap;
 use conformance::fuzzing::mutate::mutate;
 
-/// The memory limit of a target. No input of a few kilobytes may need more than half of it; the checks of deeply nested
-/// values need the rest.
-const MEMORY: usize = 128 << 20;
+/// The memory limit of a target. No input of a few kilobytes may need more.
+const MEMORY: usize = 64 << 20;
 
 #[global_allocator]
 static ALLOCATOR: Cap<System> = Cap::new(System, MEMORY);

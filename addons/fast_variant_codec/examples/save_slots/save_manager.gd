@@ -233,7 +233,7 @@ func _summary_of(slot: int) -> Dictionary:
 	return {"title": problem, "problem": problem}
 
 
-## The version of a file, of which a load has returned `result`. A file of a newer version may not load.
+## The version of a file. `result` is from loading the file, which may fail if the version is newer.
 func _version_of(path: String, result: FastVariantResult) -> int:
 	var is_loaded: bool = result.is_ok() and not result.value.is_empty()
 	var first: Variant = result.value[0] if is_loaded else FastVariantView.open_file(path).try_fetch(0).value

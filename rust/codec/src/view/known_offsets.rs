@@ -28,7 +28,7 @@ const SMALL: usize = 512;
 /// to these offsets.
 ///
 /// The cache takes 8 bytes per 256 bytes walked in Arrays. For a Dictionary with at least 512 bytes or 32 keys, it
-/// takes up to 160 bytes and 24 bytes per key: less than 10 times the size of any data. Any thread may use the cache.
+/// takes up to 160 bytes and 24 bytes per key. Any thread may use the cache.
 #[derive(Debug)]
 pub struct KnownOffsets {
     walked: Mutex<Walked>,

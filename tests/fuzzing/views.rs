@@ -117,12 +117,15 @@ fn compare<D: Dialect>(view: &View<'_, D>, value: &Value) {
         Value::Array(array) => Cow::Borrowed(&array.values),
         _ => unpacked(value).unwrap_or_default().into(),
     };
-    let entries: Cow<'_, [(Value, Value)]> = match value {
-        Value::Dictionary(dictionary) => Cow::Borrowed(&dictionary.entries),
-        Value::Object(Object::Full { properties, .. }) => {
-            properties.iter().map(|(name, value)| (Value::StringName(name.clone()), value.clone())).collect()
+    let entries: Vec<(Cow<'_, Value>, &Value)> = match value {
+        Value::Dictionary(dictionary) => {
+            dictionary.entries.iter().map(|(key, value)| (Cow::Borrowed(key), value)).collect()
         }
-        _ => Cow::Borrowed(&[]),
+        Value::Object(Object::Full { properties, .. }) => properties
+            .iter()
+            .map(|(name, value)| (Cow::Owned(Value::StringName(name.clone())), value))
+            .collect(),
+        _ => Vec::new(),
     };
     let len = view.len().expect("it has been decoded");
     assert_eq!(len, elements.len() + entries.len());
@@ -137,13 +140,14 @@ fn compare<D: Dialect>(view: &View<'_, D>, value: &Value) {
         count += 1;
     }
     for ((key, held), found) in entries.iter().zip(view.entries().expect("it has been decoded")) {
+        let key = key.as_ref();
         let (found_key, found) = found.expect("it has been decoded");
         assert_eq!(shown(&found_key), words(key));
         compare(&found, held);
         count += 1;
         // As in the engine, an Array or Dictionary that contains a float NaN is never found again as a key.
         let is_same = |found: &Value| Value::from_iter([(found.clone(), 0)]).get(key).is_some();
-        match entries.iter().rfind(|(found, _)| is_same(found)).map(|(_, value)| value) {
+        match entries.iter().rfind(|(found, _)| is_same(found)).map(|(_, value)| *value) {
             None => assert!(view.get(key).is_err()),
             Some(last) => {
                 let at_key = view.get(key).expect("it is there");
@@ -159,14 +163,14 @@ fn compare<D: Dialect>(view: &View<'_, D>, value: &Value) {
     assert_eq!(count, len);
     let mut row = Vec::new();
     if !entries.is_empty() {
-        let keys: Vec<Key<'_>> = entries.iter().map(|(key, _)| Key::from(key)).collect();
+        let keys: Vec<Key<'_>> = entries.iter().map(|(key, _)| Key::from(key.as_ref())).collect();
         Fields::new(keys.clone()).read(view, &mut row).expect("it has been decoded");
         for (key, found) in keys.into_iter().zip(&row) {
             assert_eq!(found.map(|view| view.range()), view.get(key).ok().map(|view| view.range()));
         }
     }
     for key in [Key::from("no such key"), Key::from(i64::MAX), Key::from(i64::MIN)] {
-        let is_there = |(found, _): &(Value, Value)| match key {
+        let is_there = |(found, _): &(Cow<'_, Value>, &Value)| match key {
             Key::Int(int) => found.as_i64() == Some(int),
             _ => found.as_str() == Some("no such key"),
         };

@@ -76,14 +76,8 @@ fn check_quickly(
     {
         return None;
     }
-    let mut checker = Checker {
-        cursor: Cursor::new(bytes, 0),
-        depth: 0,
-        max_depth: limits.max_depth.min(format::MAX_DEPTH),
-        limits,
-        rows,
-        ends,
-    };
+    let mut checker =
+        Checker { cursor: Cursor::new(bytes, 0), depth: 0, max_depth: limits.deepest(), limits, rows, ends };
     checker.value(ANY)?;
     let end = checker.cursor.position();
     (limits.allow_trailing_bytes || end == bytes.len()).then_some((end, checker.ends))

@@ -134,7 +134,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     pub fn decode_only<S: Sink>(&mut self, sink: &mut S) -> Result<usize> {
         let limits = self.budget.limits;
         if self.cursor.bytes().len() > limits.max_bytes {
-            return Err(self.error(ErrorKind::LimitExceeded(Limit::Bytes, limits.max_bytes as u64)));
+            return Err(self.error(limits.exceeded(Limit::Bytes)));
         }
         self.write_into(sink)?;
         let left = self.cursor.rest().len();
@@ -307,9 +307,7 @@ impl<D: Dialect, const NOTES: bool> Source for Decoder<'_, D, NOTES> {
             self.budget.builds_nothing();
         }
         let at = self.position();
-        if self.depth > self.max_depth() {
-            return Err(self.too_deep());
-        }
+        self.check_depth()?;
         let bits = self.u32_of(SpanKind::Header)?;
         let header = self.header_of(bits, at)?;
         let ty = header.ty;

@@ -48,6 +48,7 @@ pub mod patch;
 #[cfg(feature = "serde")]
 pub mod serde;
 mod skim;
+pub mod sync;
 mod utf8;
 pub mod value;
 pub mod view;

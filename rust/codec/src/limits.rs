@@ -26,7 +26,6 @@ pub const ALL_TYPES: u64 = (1 << VariantType::COUNT) - 1;
 /// the engine's actual use.
 mod cost {
     use super::{ElementType, Lane, Precision, VariantType};
-    use crate::format::Shape;
 
     /// Whether the engine has 64-bit vector components.
     const DOUBLE: bool = cfg!(feature = "double");
@@ -81,10 +80,7 @@ mod cost {
         match element {
             ElementType::Builtin(VariantType::Array) => ARRAY,
             ElementType::Builtin(VariantType::Dictionary) => DICTIONARY,
-            ElementType::Builtin(ty) => {
-                let is_packed = matches!(ty.shape(), Shape::Packed(..) | Shape::PackedStrings);
-                value(ty) - SLOT + if is_packed { PACKED } else { 0 }
-            }
+            ElementType::Builtin(ty) => value(ty) - SLOT + if ty.shape().is_packed() { PACKED } else { 0 },
             _ => 0,
         }
     }
@@ -227,12 +223,32 @@ impl Limits {
             && !self.refuse_colliding_keys
     }
 
+    /// The deepest level that a value may have.
+    #[inline(always)]
+    pub fn deepest(&self) -> u32 {
+        self.max_depth.min(format::MAX_DEPTH)
+    }
+
+    /// The reason of the error for data that exceeds this limit.
+    #[cold]
+    #[inline(never)]
+    pub fn exceeded(&self, limit: Limit) -> ErrorKind {
+        let setting = match limit {
+            Limit::Depth if self.max_depth >= format::MAX_DEPTH => return ErrorKind::TooDeep,
+            Limit::Bytes => self.max_bytes as u64,
+            Limit::Depth => self.max_depth.into(),
+            Limit::Elements => self.max_elements,
+            Limit::DictionaryEntries => self.max_dictionary_entries,
+            Limit::Memory => self.max_memory,
+        };
+        ErrorKind::LimitExceeded(limit, setting)
+    }
+
     /// Fails if a Dictionary may not have `count` entries.
     #[inline(always)]
     pub(crate) fn check_entries(&self, count: usize) -> Result<()> {
-        let limit = self.max_dictionary_entries;
-        if count as u64 > limit {
-            return Err(ErrorKind::LimitExceeded(Limit::DictionaryEntries, limit).into());
+        if count as u64 > self.max_dictionary_entries {
+            return Err(self.exceeded(Limit::DictionaryEntries).into());
         }
         Ok(())
     }
@@ -499,10 +515,10 @@ impl<'l> Budget<'l> {
     fn admit(&mut self, elements: u64, memory: u64) -> Result<()> {
         let Limits { max_elements, max_memory, .. } = *self.limits;
         if elements > max_elements {
-            return Err(ErrorKind::LimitExceeded(Limit::Elements, max_elements).into());
+            return Err(self.limits.exceeded(Limit::Elements).into());
         }
         if memory > max_memory {
-            return Err(ErrorKind::LimitExceeded(Limit::Memory, max_memory).into());
+            return Err(self.limits.exceeded(Limit::Memory).into());
         }
         let more = memory.saturating_sub(self.admitted).saturating_add(AT_ONCE);
         check_memory(usize::try_from(more).unwrap_or(usize::MAX))?;

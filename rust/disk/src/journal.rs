@@ -7,8 +7,9 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use variant_codec::frames::ReadAt;
+use variant_codec::sync::lock;
 
-use crate::{Failure, LONGEST_WAIT, PAUSE, access, lock, locked, open, own_length};
+use crate::{Failure, LONGEST_WAIT, PAUSE, access, locked, open, own_length};
 
 /// The maximum duration of each wait for a writer except the first, and the minimum time between two waits. A
 /// process that appends in a loop rarely pauses, so longer or more frequent waits would not help.

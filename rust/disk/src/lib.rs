@@ -14,12 +14,13 @@ use std::collections::BTreeSet;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant, SystemTime};
 
 use tempfile::{Builder, PathPersistError, TempPath};
 use variant_codec::Limits;
 use variant_codec::frames::{self, Foreign};
+use variant_codec::sync::lock;
 
 #[cfg_attr(windows, path = "windows.rs")]
 #[cfg_attr(not(windows), path = "unix.rs")]
@@ -595,11 +596,6 @@ fn waited_for(
             return Ok(None);
         }
     }
-}
-
-/// Ignores poisoning, because a panic cannot leave the guarded data half changed.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(all(test, unix))]

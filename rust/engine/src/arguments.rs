@@ -7,13 +7,14 @@
 
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 
 use godot::builtin::{StringName, Variant};
 use godot::classes::ClassDb;
 use godot::obj::{EngineBitfield, Singleton};
 use godot::register::info::PropertyUsageFlags;
 use godot::sys::{self, GodotFfi, interface_fn};
+use variant_codec::sync::lock;
 
 use crate::interface::variant_ptr;
 use crate::refusal::{Refused, refused};
@@ -72,10 +73,6 @@ pub(crate) fn unchecked(register: impl FnOnce()) {
     CHECKS_ITSELF.store(true, Ordering::Relaxed);
     register();
     CHECKS_ITSELF.store(false, Ordering::Relaxed);
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// # Safety

@@ -131,7 +131,7 @@ pub(crate) fn load() {
         };
         let sized = |ty: VariantType| {
             use variant_codec::format::Shape;
-            matches!(ty.shape(), Shape::Array | Shape::Dictionary | Shape::Packed(..) | Shape::PackedStrings)
+            ty.shape().is_list() || ty.shape() == Shape::Dictionary
         };
         Interface {
             payload: std::array::from_fn(|id| match id {

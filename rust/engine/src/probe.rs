@@ -215,7 +215,7 @@ fn typed_dictionary(key: VariantType, value: VariantType) -> Variant {
 }
 
 fn packed_types() -> impl Iterator<Item = VariantType> {
-    VariantType::ALL.into_iter().filter(|ty| matches!(ty.shape(), Shape::Packed(..) | Shape::PackedStrings))
+    VariantType::ALL.into_iter().filter(|ty| ty.shape().is_packed())
 }
 
 impl Layout {

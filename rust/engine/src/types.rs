@@ -15,7 +15,7 @@ pub const PRECISION: Precision = if cfg!(feature = "double") { Precision::Double
 /// Whether a Variant holds values of this type in its payload.
 #[inline(always)]
 pub(crate) const fn is_inline(ty: VariantType) -> bool {
-    !is_boxed(ty) && !matches!(ty.shape(), Shape::Packed(..) | Shape::PackedStrings | Shape::Object)
+    !is_boxed(ty) && !ty.shape().is_packed() && !matches!(ty.shape(), Shape::Object)
 }
 
 /// Whether values of this type are boxed: too large for a Variant, which points to them.

@@ -7,8 +7,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, LazyLock, Mutex, PoisonError};
-
-use crate::threads::lock;
+use variant_codec::sync::lock;
 
 /// The queue of each file, in the order of the requests.
 static TURNS: LazyLock<Mutex<HashMap<PathBuf, VecDeque<u64>>>> = LazyLock::new(Mutex::default);

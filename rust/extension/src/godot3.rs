@@ -6,6 +6,7 @@ use std::time::Instant;
 use godot::builtin::{GString, PackedByteArray, Variant};
 use variant_codec::godot3::{Change, Downgrade, Loss, add_change};
 use variant_codec::stream::{Buffer, Decoder, Encoder, Source as _};
+use variant_codec::sync::lock;
 use variant_codec::{EncodeOptions, Error, Limits, Result, Strictness, Value, frames, quick_check};
 use variant_engine::{self as engine, PRECISION};
 
@@ -13,7 +14,6 @@ use crate::batch::failed::{Failed, Reasons};
 use crate::batch::records;
 use crate::encode_buffer::with_buffer;
 use crate::files::{self, FileError, Target};
-use crate::threads::lock;
 use crate::variant::builder::VariantBuilder;
 use crate::variant::built::Built;
 use crate::variant::input::{Input, Reading};

@@ -8,6 +8,7 @@ use godot::builtin::{AnyArray, GString, PackedByteArray, Variant};
 use godot::init::is_main_thread;
 use godot::meta::Element;
 use variant_codec::memory::check_memory;
+use variant_codec::sync::lock;
 use variant_codec::{Error, Limits, Result, Strictness};
 use variant_engine::{GivenArray, OwnArray, text_of};
 
@@ -20,7 +21,6 @@ use crate::memory_budget::MemoryBudget;
 use crate::panics::catch_panic;
 use crate::threads::background::{self, Lane};
 use crate::threads::foreground::Progress;
-use crate::threads::lock;
 use crate::variant::built::CreatedObjects;
 
 /// The default budget per frame.

@@ -11,12 +11,12 @@ use variant_codec::EncodeOptions;
 use variant_codec::format::MAX_BYTES;
 use variant_codec::memory::copied;
 use variant_codec::stream::Decoder;
+use variant_codec::sync::lock;
 use variant_engine::{self as engine, OwnedBytes, Scope, Unfinished, with_gaps};
 
 use crate::encode_buffer::with_encoder;
 use crate::memory_budget::MemoryBudget;
 use crate::threads::foreground::goes_on;
-use crate::threads::lock;
 use crate::threads::pool::{Pool, pool, share};
 use crate::thresholds::PART_BYTES;
 use crate::variant::builder::VariantBuilder;

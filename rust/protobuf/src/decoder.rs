@@ -7,7 +7,7 @@ mod scan;
 use std::ops::Range;
 
 use variant_codec::error::{Locate, Step};
-use variant_codec::format::{BOM, MAX_BYTES, MAX_DEPTH};
+use variant_codec::format::{BOM, MAX_BYTES};
 use variant_codec::limits::{Budget, Limit, Spent};
 use variant_codec::stream::{ElementType, Lanes, Precision, Sink, Source, Text, ValueBuilder};
 use variant_codec::{Error as CodecError, ErrorKind, Limits, Result, Strictness, Value, VariantType};
@@ -236,15 +236,12 @@ impl<'a> MessageDecoder<'a> {
 
     #[inline(always)]
     fn check_depth(&self, depth: u32, at: usize) -> Result<()> {
-        let limit = self.budget.limits.max_depth.min(MAX_DEPTH);
-        if depth <= limit {
-            return Ok(());
+        let limits = self.budget.limits;
+        if depth <= limits.deepest() {
+            Ok(())
+        } else {
+            Err(CodecError::new(limits.exceeded(Limit::Depth)).at(at))
         }
-        Err(CodecError::new(match limit {
-            MAX_DEPTH => ErrorKind::TooDeep,
-            _ => ErrorKind::LimitExceeded(Limit::Depth, limit.into()),
-        })
-        .at(at))
     }
 
     #[inline(always)]
@@ -596,9 +593,7 @@ impl Source for MessageDecoder<'_> {
     fn write_into<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
         let limits = self.budget.limits;
         if self.bytes.len() > limits.max_bytes.min(MAX_BYTES) {
-            return Err(
-                CodecError::new(ErrorKind::LimitExceeded(Limit::Bytes, limits.max_bytes as u64)).at(0)
-            );
+            return Err(CodecError::new(limits.exceeded(Limit::Bytes)).at(0));
         }
         if !S::BUILDS {
             self.budget.builds_nothing();

@@ -167,7 +167,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         let Some(header) = self.cursor.peek().and_then(Header::of::<D>) else { return Ok(0) };
         let Header { ty, bits } = header;
         if bits & !D::header_mask(ty) != 0
-            || self.depth > self.max_depth()
+            || self.depth > self.budget.limits.deepest()
             || (self.strictness == Strictness::Strict && !element.takes(ty))
         {
             return Ok(0);

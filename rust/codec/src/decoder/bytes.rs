@@ -16,19 +16,11 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         Error::new(kind).at(self.position().min(self.cursor.bytes().len()))
     }
 
-    #[cold]
-    #[inline(never)]
-    pub(super) fn too_deep(&self) -> Error {
-        let limit = self.max_depth();
-        self.error(match limit {
-            format::MAX_DEPTH => ErrorKind::TooDeep,
-            _ => ErrorKind::LimitExceeded(Limit::Depth, limit.into()),
-        })
-    }
-
+    /// Fails if a value here is nested too deeply.
     #[inline(always)]
-    pub(super) fn max_depth(&self) -> u32 {
-        self.budget.limits.max_depth.min(format::MAX_DEPTH)
+    pub(super) fn check_depth(&self) -> Result<()> {
+        let limits = self.budget.limits;
+        if self.depth > limits.deepest() { Err(self.error(limits.exceeded(Limit::Depth))) } else { Ok(()) }
     }
 
     /// Refuses a container nested too deeply in a key, at any strictness: see [`format::MAX_KEY_DEPTH`].

@@ -51,9 +51,7 @@ impl<'a, D: Dialect> Decoder<'a, D> {
     #[inline]
     pub(crate) fn header_here(&mut self) -> Result<Header> {
         let at = self.position();
-        if self.depth > self.max_depth() {
-            return Err(self.too_deep());
-        }
+        self.check_depth()?;
         let bits = self.u32()?;
         let header = self.header_of(bits, at)?;
         if let Err(error) = self.budget.value(header.ty) {

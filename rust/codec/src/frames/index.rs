@@ -3,11 +3,12 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use super::{record_length, size};
 use crate::error::{Error, ErrorKind, Result, Step};
 use crate::format::FRAME_BYTES;
+use crate::sync::lock;
 
 /// The minimum distance between two marks, in bytes. The lengths of records between marks are read again.
 const STRIDE: u64 = 4 << 10;
@@ -45,11 +46,11 @@ impl ReadAt for [u8] {
 
 impl ReadAt for Mutex<File> {
     fn size(&self) -> io::Result<u64> {
-        Ok(self.lock().unwrap_or_else(PoisonError::into_inner).metadata()?.len())
+        Ok(lock(self).metadata()?.len())
     }
 
     fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<usize> {
-        let mut file = self.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut file = lock(self);
         file.seek(SeekFrom::Start(at))?;
         let mut done = 0;
         while done < into.len() {
@@ -147,7 +148,7 @@ impl Index {
 
     /// The marks, reset if the file has become shorter.
     fn marks<S: ReadAt + ?Sized>(&self, source: &S) -> Result<MutexGuard<'_, Marks>> {
-        let mut marks = self.marks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut marks = lock(&self.marks);
         if source.size().map_err(Error::other)? < marks.next.1 {
             *marks = Marks::default();
         }
@@ -156,7 +157,7 @@ impl Index {
 
     /// Bytes of memory that the index takes.
     pub fn memory(&self) -> usize {
-        self.marks.lock().unwrap_or_else(PoisonError::into_inner).marks.capacity() * size_of::<(u64, u64)>()
+        lock(&self.marks).marks.capacity() * size_of::<(u64, u64)>()
     }
 }
 

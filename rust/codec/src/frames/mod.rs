@@ -39,14 +39,12 @@ use crate::wire;
 pub fn records(bytes: &[u8], limits: &Limits) -> (Vec<Range<usize>>, Option<Error>) {
     let mut records = Vec::new();
     if limits.max_bytes < format::MAX_BYTES && bytes.len() > limits.max_bytes {
-        let kind = ErrorKind::LimitExceeded(Limit::Bytes, limits.max_bytes as u64);
-        return (records, Some(Error::new(kind).at(0)));
+        return (records, Some(Error::new(limits.exceeded(Limit::Bytes)).at(0)));
     }
     let mut at = 0;
     while at < bytes.len() {
         if records.len() as u64 >= limits.max_elements {
-            let kind = ErrorKind::LimitExceeded(Limit::Elements, limits.max_elements);
-            return (records, Some(Error::new(kind).at(at)));
+            return (records, Some(Error::new(limits.exceeded(Limit::Elements)).at(at)));
         }
         let rest = &bytes[at..];
         let length = match record_length(rest.first_chunk(), rest.len() as u64) {

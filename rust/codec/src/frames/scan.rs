@@ -47,8 +47,7 @@ pub fn scan<S: ReadAt + ?Sized>(
             let error = match record_length(rest.first_chunk(), left) {
                 Err(ErrorKind::UnexpectedEnd { .. }) if ignores_torn => return Ok(()),
                 Err(kind) => Error::new(kind).at(size(at)),
-                Ok(_) => Error::new(ErrorKind::LimitExceeded(Limit::Bytes, limits.max_bytes as u64))
-                    .at(size(at + FRAME_BYTES as u64)),
+                Ok(_) => Error::new(limits.exceeded(Limit::Bytes)).at(size(at + FRAME_BYTES as u64)),
             };
             return Err(error.inside(Step::Index(size(index))));
         }

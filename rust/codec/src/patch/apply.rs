@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 
 use super::form::{
     ARRAY, BYTES, CHANGE_KEY, DICTIONARY, MAX_CHANGES, PACKED, SET, VERSION, VERSION_KEY, checked,
-    with_capacity,
+    map_with_capacity, with_capacity,
 };
 use super::writer::Writer;
 use crate::ends::Ends;
@@ -34,8 +34,7 @@ use crate::view::View;
 pub fn apply(old: &[u8], patch: &[u8], limits: &Limits) -> Result<Vec<u8>> {
     let old_ends = checked(old, limits)?;
     if patch.len() > limits.max_bytes {
-        let kind = ErrorKind::LimitExceeded(Limit::Bytes, limits.max_bytes as u64);
-        return Err(Error::new(kind).at(0));
+        return Err(Error::new(limits.exceeded(Limit::Bytes)).at(0));
     }
     // A patch is nested deeper than its result, and holds more values.
     let loose = Limits {
@@ -55,24 +54,13 @@ pub fn apply(old: &[u8], patch: &[u8], limits: &Limits) -> Result<Vec<u8>> {
     let made = made.map_err(|error| match error.kind() {
         // The caller has not set the loose limits.
         ErrorKind::LimitExceeded(limit, _) => {
-            let kind = ErrorKind::LimitExceeded(*limit, value_of(*limit, limits));
+            let kind = limits.exceeded(*limit);
             error.with_kind(kind)
         }
         _ => error,
     })?;
     checked(&made, limits).map_err(bad_result)?;
     Ok(made)
-}
-
-/// The limit's value.
-fn value_of(limit: Limit, limits: &Limits) -> u64 {
-    match limit {
-        Limit::Bytes => limits.max_bytes as u64,
-        Limit::Depth => limits.max_depth.into(),
-        Limit::Elements => limits.max_elements,
-        Limit::DictionaryEntries => limits.max_dictionary_entries,
-        Limit::Memory => limits.max_memory,
-    }
 }
 
 /// Makes the new value. The patch is within the limits `loose`.
@@ -198,8 +186,7 @@ fn apply_change(writer: &mut Writer, old: &View<'_>, change: &View<'_>, level: u
             apply_to_array(writer, old, edits, level)
         }
         (Some(PACKED), [_, count, edits]) => {
-            let is_packed = matches!(old.ty().shape(), Shape::Packed(..) | Shape::PackedStrings);
-            fits(old, is_packed, "a packed array", count)?;
+            fits(old, old.ty().shape().is_packed(), "a packed array", count)?;
             apply_to_packed(writer, old, edits)
         }
         _ => Err(malformed(change, CHANGE)),
@@ -244,9 +231,8 @@ fn apply_to_dictionary(
         return Err(malformed(changes, "expected a Dictionary of changes by key"));
     }
     // The change of each key; `None` if the key is removed.
-    let mut wanted: HashMap<&[u8], Option<View<'_>>> = HashMap::new();
-    let expected = changes.count()? + removed.map_or(Ok(0), View::count)?;
-    wanted.try_reserve(expected).map_err(|_| ErrorKind::OutOfMemory(expected.saturating_mul(128)))?;
+    let mut wanted: HashMap<&[u8], Option<View<'_>>> =
+        map_with_capacity(changes.count()? + removed.map_or(Ok(0), View::count)?)?;
     for entry in changes.checked_entries()? {
         let (key, change) = entry?;
         if wanted.insert(key.bytes()?, Some(change)).is_some() {

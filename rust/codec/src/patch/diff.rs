@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use super::align::{self, Items, Piece};
 use super::form::{
-    ARRAY, BYTES, CHANGE_KEY, DICTIONARY, MAX_CHANGES, PACKED, SET, VERSION, VERSION_KEY, checked, push,
-    reserve, with_capacity,
+    ARRAY, BYTES, CHANGE_KEY, DICTIONARY, MAX_CHANGES, PACKED, SET, VERSION, VERSION_KEY, checked,
+    map_with_capacity, push, reserve, with_capacity,
 };
 use super::search::Hunk;
 use super::writer::Writer;
@@ -122,9 +122,7 @@ fn compare(old: &View<'_>, new: &View<'_>, level: u32) -> Result<Change> {
 
 fn dictionary(old: &View<'_>, new: &View<'_>, level: u32) -> Result<Change> {
     let (old_count, new_count) = (old.count()?, new.count()?);
-    let mut entries = HashMap::new();
-    let bytes = old_count.saturating_mul(size_of::<(&[u8], (View<'_>, bool))>());
-    entries.try_reserve(old_count).map_err(|_| ErrorKind::OutOfMemory(bytes))?;
+    let mut entries = map_with_capacity(old_count)?;
     let mut kept_keys = with_capacity(old_count)?;
     for entry in old.checked_entries()? {
         let (key, value) = entry?;
@@ -200,9 +198,7 @@ fn dictionary(old: &View<'_>, new: &View<'_>, level: u32) -> Result<Change> {
         removed.iter().try_for_each(|key| writer.raw(key))?;
     }
     if !is_ordered {
-        let mut positions: HashMap<&[u8], u32> = HashMap::new();
-        let bytes = kept_keys.len().saturating_mul(2 * size_of::<(&[u8], u32)>());
-        positions.try_reserve(kept_keys.len()).map_err(|_| ErrorKind::OutOfMemory(bytes))?;
+        let mut positions: HashMap<&[u8], u32> = map_with_capacity(kept_keys.len())?;
         positions.extend(kept_keys.iter().enumerate().map(|(position, key)| (*key, position as u32)));
         let mut order = with_capacity(new_keys.len())?;
         order.extend(new_keys.iter().map(|key| positions.get(key).copied().unwrap_or_default()));

@@ -1,10 +1,10 @@
 //! Lists the differences between two values, for people to read.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::align::{Items, Piece, pieces};
-use super::form::{MAX_CHANGES, checked, push, with_capacity};
-use crate::error::{ErrorKind, Result};
+use super::form::{MAX_CHANGES, checked, map_with_capacity, push, with_capacity};
+use crate::error::Result;
 use crate::format::Shape;
 use crate::limits::{Budget, Limits};
 use crate::view::View;
@@ -156,9 +156,7 @@ impl<'a: 'e, 'e> Search<'a, 'e> {
     }
 
     fn compare_entries(&mut self, old: View<'e>, new: View<'e>) -> Result<()> {
-        let mut entries: HashMap<&[u8], View<'e>> = HashMap::new();
-        let count = new.count()?;
-        entries.try_reserve(count).map_err(|_| ErrorKind::OutOfMemory(count.saturating_mul(128)))?;
+        let mut entries: HashMap<&[u8], View<'e>> = map_with_capacity(new.count()?)?;
         for entry in new.checked_entries()? {
             let (key, value) = entry?;
             if entries.insert(key.bytes()?, value).is_some() {
@@ -166,11 +164,9 @@ impl<'a: 'e, 'e> Search<'a, 'e> {
                 return self.add(Some(old), Some(new));
             }
         }
-        let mut seen = HashSet::new();
-        let old_count = old.count()?;
-        seen.try_reserve(old_count).map_err(|_| ErrorKind::OutOfMemory(old_count.saturating_mul(32)))?;
+        let mut seen = map_with_capacity(old.count()?)?;
         for entry in old.checked_entries()? {
-            if !seen.insert(entry?.0.bytes()?) {
+            if seen.insert(entry?.0.bytes()?, ()).is_some() {
                 return self.add(Some(old), Some(new));
             }
         }

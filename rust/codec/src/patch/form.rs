@@ -1,5 +1,8 @@
 //! The keys and kinds of patches, and helpers shared by `diff` and `apply`.
 
+use std::collections::HashMap;
+use std::hash::Hash;
+
 use crate::check::check;
 use crate::ends::Ends;
 use crate::error::{ErrorKind, Result};
@@ -31,6 +34,14 @@ pub fn with_capacity<T>(count: usize) -> Result<Vec<T>> {
     let mut list = Vec::new();
     reserve(&mut list, count)?;
     Ok(list)
+}
+
+pub fn map_with_capacity<K: Eq + Hash, V>(count: usize) -> Result<HashMap<K, V>> {
+    let mut map = HashMap::new();
+    // A table has free slots, and a byte for each slot.
+    let bytes = count.saturating_mul(2 * (size_of::<(K, V)>() + 1));
+    map.try_reserve(count).map_err(|_| ErrorKind::OutOfMemory(bytes))?;
+    Ok(map)
 }
 
 pub fn reserve<T>(list: &mut Vec<T>, count: usize) -> Result<()> {

@@ -113,7 +113,7 @@ pub(super) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, 
 /// # Errors
 /// Fails if the buffer holds another type, or may hold one: vectors with 64-bit components look like Arrays.
 pub(super) fn of_field(ty: VariantType, value: Value) -> Result<Value, Error> {
-    let is_packed = matches!(ty.shape(), Shape::Packed(..) | Shape::PackedStrings);
+    let is_packed = ty.shape().is_packed();
     let is_element = |value: &Value| match ty {
         VariantType::PackedInt64Array => matches!(value, Value::Int(_)),
         VariantType::PackedFloat64Array => matches!(value, Value::Float(_)),

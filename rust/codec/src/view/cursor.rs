@@ -12,7 +12,7 @@ use crate::dialect::{Dialect, Godot3, Godot4};
 use crate::ends::Ends;
 use crate::error::{Error, ErrorKind, Limit, Oddity, Result, Step};
 use crate::events::{ElementType, Precision, Sink, Source};
-use crate::format::{self, Shape, VariantType};
+use crate::format::{Shape, VariantType};
 use crate::limits::{Limits, Spent};
 use crate::value::Value;
 use crate::value::builder::ValueBuilder;
@@ -140,8 +140,7 @@ impl<'a, D: Dialect> View<'a, D> {
         let Spot { at, end, depth, form } = spot;
         let bytes = bytes.get(..end).unwrap_or(bytes);
         if depth == 0 && bytes.len().saturating_sub(at) > limits.max_bytes {
-            let kind = ErrorKind::LimitExceeded(Limit::Bytes, limits.max_bytes as u64);
-            return Err(Error::new(kind).at(at));
+            return Err(Error::new(limits.exceeded(Limit::Bytes)).at(at));
         }
         let view = Self { bytes, limits, known: None, ends: None, at, depth, form, dialect: PhantomData };
         match form {
@@ -195,7 +194,7 @@ impl<'a, D: Dialect> View<'a, D> {
         let limits = self.limits;
         let ty = D::type_of(self.word(at)? as u8)?;
         let is_allowed = limits.allowed_types >> ty.id() & 1 == 1
-            && depth <= limits.max_depth.min(format::MAX_DEPTH)
+            && depth <= limits.deepest()
             && limits.max_elements > 0
             && limits.max_memory >= MEMORY;
         is_allowed.then_some(ty)
@@ -317,10 +316,8 @@ impl<'a, D: Dialect> View<'a, D> {
 
     /// Whether the value can contain others: elements, entries or properties.
     pub fn is_container(&self) -> bool {
-        matches!(
-            self.holder().shape(),
-            Shape::Array | Shape::Dictionary | Shape::Object | Shape::Packed(..) | Shape::PackedStrings
-        )
+        let shape = self.holder().shape();
+        shape.is_list() || matches!(shape, Shape::Dictionary | Shape::Object)
     }
 
     /// The number of elements, entries or properties; 0 for other values. Walks over a Dictionary or typed Array.
@@ -485,7 +482,7 @@ impl<'a, D: Dialect> View<'a, D> {
 
     fn step_of(&self, key: &Key<'_>) -> Step {
         match (self.holder().shape(), key.index()) {
-            (Shape::Array | Shape::Packed(..) | Shape::PackedStrings, Some(index)) => {
+            (shape, Some(index)) if shape.is_list() => {
                 let back = || self.len().unwrap_or_default().saturating_sub(index.unsigned_abs() as usize);
                 Step::Index(usize::try_from(index).unwrap_or_else(|_| back()))
             }
@@ -499,7 +496,7 @@ impl<'a, D: Dialect> View<'a, D> {
     /// Fails if invalid bytes prevent the search.
     pub fn find(&self, key: &Key<'_>) -> Result<Option<Self>> {
         match (self.holder().shape(), key) {
-            (Shape::Array | Shape::Packed(..) | Shape::PackedStrings, _) => {
+            (shape, _) if shape.is_list() => {
                 let Some(index) = key.index() else { return Ok(None) };
                 let index = match usize::try_from(index) {
                     Ok(index) => Some(index),
@@ -529,7 +526,7 @@ impl<'a, D: Dialect> View<'a, D> {
     fn not_found(&self, key: &Key<'_>) -> Error {
         let found = self.ty();
         let key = match (found.shape(), key.index()) {
-            (Shape::Array | Shape::Packed(..) | Shape::PackedStrings, Some(index)) => {
+            (shape, Some(index)) if shape.is_list() => {
                 format!("element {index}: it has {}", self.len().unwrap_or_default())
             }
             (Shape::Object, _) => format!("property {key}"),

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::cursor::{Form, View};
 use crate::decoder::heads::Head;
 use crate::dialect::Dialect;
-use crate::error::{Error, ErrorKind, Result, Step};
+use crate::error::{Error, Result, Step};
 use crate::events::{ElementType, Sink};
 use crate::format::{Shape, VariantType};
 
@@ -27,9 +27,8 @@ impl<'a, D: Dialect> View<'a, D> {
     /// Fails if the value has no elements, their bytes are invalid, or the sink refuses them.
     pub fn decode_slice<S: Sink>(&self, range: Range<usize>, sink: &mut S) -> Result<()> {
         let (list, head) = (self.holder(), self.head()?);
-        if !matches!(list.shape(), Shape::Array | Shape::Packed(..) | Shape::PackedStrings) {
-            let found = self.ty();
-            return Err(Error::new(ErrorKind::UnexpectedType { expected: "Array", found }).at(self.at));
+        if !list.shape().is_list() {
+            return Err(self.unexpected("Array"));
         }
         let start = range.start.min(head.count);
         let end = range.end.min(head.count).max(start);
@@ -85,7 +84,7 @@ impl<'a, D: Dialect> Elements<'a, D> {
     fn of(view: View<'a, D>) -> Result<Self> {
         let ty = view.holder();
         let mut head = view.head()?;
-        if !matches!(ty.shape(), Shape::Array | Shape::Packed(..) | Shape::PackedStrings) {
+        if !ty.shape().is_list() {
             head.count = 0;
         }
         Ok(Self { view, head, ty, index: 0, at: head.first })

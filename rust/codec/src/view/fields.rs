@@ -7,7 +7,7 @@ use super::cursor::View;
 use super::key::{Key, KeyContent};
 use super::known_offsets::{Keys, KnownOffsets};
 use crate::dialect::{Dialect, Godot4};
-use crate::error::{Error, ErrorKind, Locate as _, Result, Step};
+use crate::error::{Error, Locate as _, Result, Step};
 use crate::format::{Shape, VariantType};
 use crate::limits::Spent;
 use crate::skim::Skimmer;
@@ -25,8 +25,7 @@ impl<'a, D: Dialect> View<'a, D> {
         mut each: impl FnMut(usize, &[Option<Self>]) -> Result<()>,
     ) -> Result<()> {
         if self.holder().shape() != Shape::Array {
-            let found = self.ty();
-            return Err(Error::new(ErrorKind::UnexpectedType { expected: "Array", found }).at(self.at));
+            return Err(self.unexpected("Array"));
         }
         let head = self.head()?;
         self.refuse_misfits(&head)?;

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher as _, RandomState};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use hashbrown::HashTable;
 
@@ -15,6 +15,7 @@ use crate::error::{ErrorKind, Result};
 use crate::events::Source as _;
 use crate::limits::Spent;
 use crate::skim::Skimmer;
+use crate::sync::lock;
 
 /// The minimum distance between two marks, in bytes. Elements between marks are walked again.
 const STRIDE: usize = 256;
@@ -85,12 +86,12 @@ impl KnownOffsets {
     /// The usage that the views share; zero if they share none.
     pub(super) fn spent(&self) -> Spent {
         let shared = self.spent.as_ref();
-        shared.map_or_else(Spent::default, |spent| *spent.lock().unwrap_or_else(PoisonError::into_inner))
+        shared.map_or_else(Spent::default, |spent| *lock(spent))
     }
 
     pub(super) fn set_spent(&self, now: Spent) {
         if let Some(spent) = &self.spent {
-            *spent.lock().unwrap_or_else(PoisonError::into_inner) = now;
+            *lock(spent) = now;
         }
     }
 
@@ -100,7 +101,7 @@ impl KnownOffsets {
         const LARGE: usize = 4 << 10;
 
         let start = u32::try_from(at).ok()?;
-        let mut known = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.ends);
         if let Some(end) = known.get(&start) {
             return Some(*end as usize);
         }
@@ -128,7 +129,7 @@ impl KnownOffsets {
 
     /// Bytes of memory that the cache takes.
     pub fn memory(&self) -> usize {
-        let walked = self.walked.lock().unwrap_or_else(PoisonError::into_inner);
+        let walked = lock(&self.walked);
         let marks = walked.arrays.values().map(|marks| marks.0.capacity() * size_of::<Mark>());
         let keys = walked.dictionaries.values().map(|keys| keys.found.allocation_size());
         marks.sum::<usize>()
@@ -136,12 +137,12 @@ impl KnownOffsets {
             + walked.arrays.capacity() * size_of::<(usize, Marks)>()
             + walked.dictionaries.capacity() * size_of::<(usize, Keys)>()
             + walked.typed_arrays.capacity() * size_of::<usize>()
-            + self.ends.lock().unwrap_or_else(PoisonError::into_inner).capacity() * size_of::<(u32, u32)>()
+            + lock(&self.ends).capacity() * size_of::<(u32, u32)>()
     }
 
     /// Calls `walk` with the marks in the Array that starts at `at`.
     pub(super) fn with_marks<R>(&self, at: usize, walk: impl FnOnce(&mut Marks) -> R) -> R {
-        let mut walked = self.walked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut walked = lock(&self.walked);
         if let Some(marks) = walked.arrays.get_mut(&at) {
             return walk(marks);
         }
@@ -156,7 +157,7 @@ impl KnownOffsets {
     /// Calls `check` for the typed Array that starts at `at`, unless a check of this Array has succeeded
     /// before.
     pub(super) fn check_once(&self, at: usize, check: impl FnOnce() -> Result<()>) -> Result<()> {
-        let mut walked = self.walked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut walked = lock(&self.walked);
         if !walked.typed_arrays.contains(&at) {
             check()?;
             if walked.typed_arrays.try_reserve(1).is_ok() {
@@ -174,7 +175,7 @@ impl KnownOffsets {
         key: &Key<'_>,
     ) -> Result<Option<usize>> {
         let look = |keys: &Keys| keys.find::<D>(key, dictionary.whole(), &self.hasher);
-        let mut walked = self.walked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut walked = lock(&self.walked);
         if let Some(keys) = walked.dictionaries.get(&dictionary.position()) {
             return look(keys);
         }
@@ -205,7 +206,7 @@ impl KnownOffsets {
     ) -> Result<Option<usize>> {
         let half = self.hasher.hash_one(name) as u32;
         let look = |keys: &Keys| keys.find_if(half, |at| Ok(object.name_at(at)? == name));
-        let mut walked = self.walked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut walked = lock(&self.walked);
         if let Some(keys) = walked.dictionaries.get(&object.position()) {
             return look(keys);
         }
@@ -224,7 +225,7 @@ impl KnownOffsets {
         dictionary: &View<'_, D>,
         head: &Head<'_>,
     ) -> Result<()> {
-        let mut walked = self.walked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut walked = lock(&self.walked);
         if !walked.dictionaries.contains_key(&dictionary.position()) {
             let (keys, end) = Keys::of(dictionary, head, &self.hasher)?;
             if head.count > FEW || end - head.first >= self.least {

@@ -12,7 +12,7 @@ use crate::wire::{Cursor, Header, Number};
 #[expect(clippy::missing_errors_doc, reason = "all give the same")]
 impl<'a, D: Dialect> View<'a, D> {
     #[cold]
-    fn unexpected(&self, expected: &'static str) -> Error {
+    pub(super) fn unexpected(&self, expected: &'static str) -> Error {
         Error::new(ErrorKind::UnexpectedType { expected, found: self.ty() }).at(self.at)
     }
 

@@ -149,6 +149,18 @@ pub enum Shape {
     PackedStrings,
 }
 
+impl Shape {
+    /// Whether this is the layout of a packed array.
+    pub const fn is_packed(self) -> bool {
+        matches!(self, Self::Packed(..) | Self::PackedStrings)
+    }
+
+    /// Whether this is the layout of an Array or packed array.
+    pub const fn is_list(self) -> bool {
+        self.is_packed() || matches!(self, Self::Array)
+    }
+}
+
 macro_rules! variant_types {
     ($($id:literal $name:ident $label:literal $shape:expr;)*) => {
         /// The types of Godot 4's Variant, with the ids that the wire uses.

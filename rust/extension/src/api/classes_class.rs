@@ -9,6 +9,7 @@ use godot::meta::ToGodot;
 use godot::obj::Gd;
 use godot::prelude::{AnyArray, GodotClass, godot_api};
 use variant_codec::limits::Spent;
+use variant_codec::sync::lock;
 use variant_codec::{Error, Limits, Result, Strictness};
 use variant_engine::{self as engine, DictionaryOrEmpty, HeldObject};
 
@@ -22,7 +23,6 @@ use crate::batch::records::join;
 use crate::batch::registered;
 use crate::files;
 use crate::jobs::Job;
-use crate::threads::lock;
 use crate::value;
 use crate::variant::classes::{Class, Folder, Registry};
 use crate::variant::input::{Input, Reading};

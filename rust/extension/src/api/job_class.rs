@@ -9,12 +9,13 @@ use godot::meta::ToGodot;
 use godot::obj::{Base, Gd, Singleton};
 use godot::prelude::{GodotClass, godot_api};
 use variant_codec::Error;
+use variant_codec::sync::lock;
 
 use super::guard::{OnFailure, guard};
 use super::result_class::FastVariantResult;
 use super::summary;
 use crate::jobs::{Job, Outcome};
-use crate::threads::{background, lock};
+use crate::threads::background;
 use crate::variant::built::CreatedObjects;
 
 /// A running [code]_async[/code] method of [FastVariantCodec] or [FastVariantClasses].

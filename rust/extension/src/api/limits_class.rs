@@ -6,13 +6,13 @@ use godot::builtin::{GString, PackedInt32Array, PackedStringArray};
 use godot::classes::{IResource, Resource};
 use godot::obj::{Base, Gd, NewGd};
 use godot::prelude::{GodotClass, PhantomVar, godot_api};
+use variant_codec::sync::lock;
 use variant_codec::{Error, Limits, VariantType};
 use variant_engine::text_of;
 
 use super::guard::{OnFailure, guard};
 use super::properties::properties;
 use super::{report, summary};
-use crate::threads::lock;
 
 /// Limits on what [FastVariantCodec] accepts when it decodes strictly.
 ///

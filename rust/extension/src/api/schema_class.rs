@@ -7,6 +7,7 @@ use godot::classes::IRefCounted;
 use godot::meta::ToGodot;
 use godot::obj::{Gd, NewGd};
 use godot::prelude::{GodotClass, PhantomVar, VarArray, VarDictionary, godot_api};
+use variant_codec::sync::lock;
 use variant_codec::{Error, Limits, Result, Strictness};
 use variant_engine as engine;
 use variant_protobuf::{DecodeOptions, Defaults, EncodeOptions, Message, MessageEncoder, Schema, Wire};
@@ -19,7 +20,6 @@ use super::{report, summary};
 use crate::batch;
 use crate::batch::failed::Reasons;
 use crate::protobuf;
-use crate::threads::lock;
 use crate::variant::built::Built;
 use crate::variant::keys::KeyCache;
 

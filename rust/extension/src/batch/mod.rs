@@ -8,7 +8,6 @@ mod spread;
 
 use godot::builtin::{AnyArray, PackedByteArray, Variant};
 use godot::meta::ToGodot;
-use variant_codec::format::Shape;
 use variant_codec::memory::check_memory;
 use variant_codec::{Error, ErrorKind, Limits, Strictness, VariantType};
 use variant_engine::{OwnedBytes, Reader, Slots};
@@ -192,9 +191,7 @@ pub fn with_own_packed(values: &AnyArray) -> Result<AnyArray, Error> {
     check_memory(values.len().saturating_mul(size_of::<Variant>()))?;
     let copy = values.duplicate_shallow();
     let shared = copy.to_variant();
-    let is_packed = |value: &Variant| {
-        matches!(reader.ty(value).map(VariantType::shape), Some(Shape::Packed(..) | Shape::PackedStrings))
-    };
+    let is_packed = |value: &Variant| reader.ty(value).is_some_and(|ty| ty.shape().is_packed());
     for index in 0..copy.len() {
         // Looked up each time, because setting an element may move the others.
         let own = reader.elements(&shared).get(index).filter(|value| is_packed(value));

@@ -6,12 +6,12 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use godot::builtin::{Array, Variant};
 use godot::meta::Element;
 use variant_codec::Error;
+use variant_codec::sync::lock;
 use variant_engine::{OwnArray, Slots};
 
 use super::failed::{Failed, Reasons};
 use super::spread::ITEM_COST;
 use crate::memory_budget::MemoryBudget;
-use crate::threads::lock;
 use crate::thresholds::PART_BYTES;
 use crate::variant::built::{Built, CreatedObjects};
 

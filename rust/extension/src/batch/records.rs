@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use godot::builtin::{AnyArray, PackedByteArray, Variant};
 use variant_codec::format::MAX_BYTES;
 use variant_codec::limits::Spent;
+use variant_codec::sync::lock;
 use variant_codec::{Error, ErrorKind, Limits, Strictness, frames};
 use variant_engine::{self as engine, OwnArray, OwnedBytes, Reader, Slots};
 
@@ -15,7 +16,6 @@ use super::spread::{ITEM_COST, Items as _, item, own_if, spread};
 use crate::memory_budget::MemoryBudget;
 use crate::parts::{Copy, copy_all};
 use crate::threads::foreground;
-use crate::threads::lock;
 use crate::threads::pool::pool;
 use crate::thresholds::PART_BYTES;
 use crate::value;

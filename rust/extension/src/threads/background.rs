@@ -3,9 +3,9 @@
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
+use variant_codec::sync::lock;
 
 use super::foreground::{self, Current, Progress};
-use super::lock;
 use super::pool::{STACK_BYTES, background_pool, starts_threads};
 use crate::panics::forward_panic;
 

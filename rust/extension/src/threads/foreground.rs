@@ -4,8 +4,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
-
-use super::lock;
+use variant_codec::sync::lock;
 
 /// The maximum time that background work waits for foreground calls before its next part. It is short,
 /// because those calls may be waiting for the background work.

@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use variant_codec::sync::lock;
 
 use rayon::{ScopeFifo, ThreadPool, ThreadPoolBuilder};
 use variant_engine::{can_share_out, keep_loaded};
 
 use super::foreground::{self, Foreground};
-use super::lock;
 use crate::panics::forward_panic;
 use crate::settings;
 

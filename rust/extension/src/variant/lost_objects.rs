@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use variant_codec::sync::lock;
 
 use godot::builtin::Variant;
 use godot::classes::{Object, Script};
@@ -11,7 +12,6 @@ use godot::obj::Gd;
 use variant_engine::is_debug_build;
 
 use super::stored::script_label;
-use crate::threads::lock;
 
 /// Limit on the objects that are examined in a run of the game.
 const MOST_OBJECTS: usize = 10_000;

@@ -8,6 +8,7 @@ use std::time::Instant;
 use godot::builtin::{GString, PackedByteArray};
 use variant_codec::error::{Limit, Step as ErrorStep};
 use variant_codec::frames::{self, Index, ReadAt};
+use variant_codec::sync::lock;
 use variant_codec::view::Spot;
 use variant_codec::{Error, ErrorKind, Limits, Result, VariantType};
 use variant_disk::Journal;
@@ -16,7 +17,6 @@ use variant_engine as engine;
 use super::held::{Format, Held};
 use super::path::Step;
 use crate::files::{self, FileError, Target};
-use crate::threads::lock;
 
 /// A sequence of length-prefixed records.
 pub struct Records {
@@ -187,8 +187,8 @@ impl Records {
             Source::File { file, last } => {
                 let length = place(range.end - range.start);
                 if length > self.limits.max_bytes {
-                    let kind = ErrorKind::LimitExceeded(Limit::Bytes, self.limits.max_bytes as u64);
-                    return Err(inside(Error::new(kind).at(0), index, range.start));
+                    let error = Error::new(self.limits.exceeded(Limit::Bytes));
+                    return Err(inside(error.at(0), index, range.start));
                 }
                 // Frees the last record first: only one is held at a time.
                 *lock(last) = None;

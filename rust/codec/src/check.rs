@@ -76,9 +76,17 @@ fn check_quickly(
     {
         return None;
     }
-    let mut checker =
-        Checker { cursor: Cursor::new(bytes, 0), depth: 0, max_depth: limits.deepest(), limits, rows, ends };
-    checker.value(ANY)?;
+    let mut checker = Checker {
+        cursor: Cursor::new(bytes, 0),
+        depth: 0,
+        max_depth: limits.deepest(),
+        limits,
+        rows: std::mem::take(rows),
+        ends,
+    };
+    let is_valid = checker.value(ANY);
+    *rows = checker.rows;
+    is_valid?;
     let end = checker.cursor.position();
     (limits.allow_trailing_bytes || end == bytes.len()).then_some((end, checker.ends))
 }
@@ -92,7 +100,8 @@ struct Checker<'a> {
     depth: u32,
     max_depth: u32,
     limits: &'a Limits,
-    rows: &'a mut Rows,
+    /// Held by value, because a reference would slow every access.
+    rows: Rows,
     ends: Option<Ends>,
 }
 

@@ -6,13 +6,10 @@
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use anyhow::{Result, ensure};
 use tempfile::TempDir;
-use variant_disk::{
-    Failure, LONGEST_WAIT, Stamp, append, create, open, open_at_rest, replace, replace_read, resolved,
-};
+use variant_disk::{Failure, Stamp, append, create, open, replace, replace_read, resolved};
 
 fn folder() -> Result<TempDir> {
     Ok(tempfile::tempdir()?)
@@ -309,9 +306,10 @@ fn a_file_that_only_looks_unchanged_is_checked() -> Result<()> {
 #[cfg(not(any(target_family = "wasm", target_os = "android")))]
 fn an_append_that_is_not_done_is_not_seen() -> Result<()> {
     use std::io::Write;
+    use std::time::Instant;
 
     use variant_codec::frames::Index;
-    use variant_disk::Journal;
+    use variant_disk::{Journal, LONGEST_WAIT, open_at_rest};
 
     let folder = folder()?;
     let place = resolved(folder.path().join("log.dat"))?;
@@ -360,8 +358,10 @@ fn an_append_that_is_not_done_is_not_seen() -> Result<()> {
 #[test]
 #[cfg(all(unix, not(any(target_family = "wasm", target_os = "android"))))]
 fn a_reader_gives_up_while_others_append() -> Result<()> {
+    use std::time::Instant;
+
     use variant_codec::frames::ReadAt;
-    use variant_disk::Journal;
+    use variant_disk::{Journal, LONGEST_WAIT, open_at_rest};
 
     let folder = folder()?;
     let place = resolved(folder.path().join("log.dat"))?;

@@ -53,8 +53,19 @@ fn packages(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-/// Removes Cargo's unpacked packages: Cargo unpacks each version once, so it would miss later changes.
+/// Removes Cargo's unpacked packages and marks them as not compiled: Cargo unpacks and compiles each version once, so it
+/// would miss later changes.
 fn forget_unpacked(workspace: &Workspace) -> Result<()> {
+    let debug = workspace.target.join("debug");
+    for compiled in fs::read_dir(debug.join("deps")).into_iter().flatten().flatten() {
+        let name = compiled.file_name().to_string_lossy().into_owned();
+        let Some(package) = name.strip_suffix(".d") else { continue };
+        if CRATES.iter().any(|(name, _)| package.starts_with(name))
+            && fs::read_to_string(compiled.path())?.contains("registry")
+        {
+            remove_folder(&debug.join(".fingerprint").join(package))?;
+        }
+    }
     let Ok(registries) = fs::read_dir(workspace::cargo_home()?.join("registry/src")) else { return Ok(()) };
     for registry in
         registries.flatten().filter(|folder| folder.file_name().to_string_lossy().starts_with('-'))

@@ -65,12 +65,20 @@ func _all_values() -> Dictionary[String, Variant]:
 		dictionaries.append({"name": index, "list": [index]})
 		if index % 3 == 0:
 			rows.append({"name": text, "list": [index]})
+	# Each part that a thread decodes takes little memory.
+	var points: Array = []
+	points.resize(LARGE / 4096)
+	var line: Array = []
+	line.resize(500)
+	line.fill(Vector3.ONE)
+	points.fill(line)
 	# Short runs use only the first entries, so the entries that differ most come first.
 	return {
 		"large parts": [bytes, "a".repeat(LARGE), int32], "Dictionaries": dictionaries, "PackedStringArray": strings,
 		"String": "a".repeat(LARGE), "String, not ASCII": "ä".repeat(LARGE / 2), "PackedByteArray": bytes,
 		"PackedInt32Array": int32, "PackedFloat64Array": bytes.to_float64_array(), "PackedColorArray": colors,
-		"PackedVector3Array": vectors, "Strings in an Array": texts, "Array[int]": typed, "Dictionary": entries, "rows": rows,
+		"PackedVector3Array": vectors, "Strings in an Array": texts, "Arrays of vectors": points,
+		"Array[int]": typed, "Dictionary": entries, "rows": rows,
 	}
 
 

@@ -291,6 +291,11 @@ pub struct Spent {
 }
 
 impl Spent {
+    /// The charged memory, in bytes.
+    pub fn memory(self) -> u64 {
+        self.memory
+    }
+
     /// The usage of the limit on nested keys. All parts of one input share this limit; every other limit
     /// applies to each part separately.
     #[must_use]

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use godot::builtin::PackedByteArray;
 use variant_codec::EncodeOptions;
 use variant_codec::format::MAX_BYTES;
-use variant_codec::memory::copied;
+use variant_codec::memory::{check_memory, copied};
 use variant_codec::stream::Decoder;
 use variant_codec::sync::lock;
 use variant_engine::{self as engine, OwnedBytes, Scope, Unfinished, with_gaps};
@@ -26,6 +26,12 @@ use crate::variant::keys::KeyCache;
 use crate::variant::part_tasks::{PartDispatcher, PartTask};
 use crate::variant::source::write_tail;
 use crate::variant::splitter::{Splitter, Tail};
+
+/// The memory that must be free to decode on several threads: this much for each byte of input, and more. A check for
+/// free memory on one thread takes memory for a moment, and the process would end if the engine then had too little on
+/// another.
+const USUAL_PER_BYTE: usize = 8;
+const AMPLE: usize = 128 << 20;
 
 /// The number of chunks that a task copies.
 const COPIED_AT_ONCE: usize = 32;
@@ -155,6 +161,7 @@ fn order<'p, 'j>(chunks: &'p [Chunk], index: usize, rest: &mut &'j mut [u8], cop
 
 /// Decodes `data`, a part of the input; returns the value and the offset of its end, or `None` for any error.
 pub fn decode(pool: &Pool, reading: &mut Reading<'_>, data: &[u8]) -> Option<(Built, usize)> {
+    check_memory(data.len().saturating_mul(USUAL_PER_BYTE).saturating_add(AMPLE)).ok()?;
     let totals = Totals::default();
     let (value, end) = with_gaps(|scope| decode_with_gaps(scope, pool, reading, data, &totals))?;
     // Only a single-threaded decode creates objects.
@@ -202,15 +209,18 @@ fn decode_with_gaps<'s>(
     totals: &Totals,
 ) -> Option<(Unfinished<'s>, usize)> {
     let (strictness, limits) = (reading.strictness, reading.limits);
-    let bytes = OwnedBytes::new(reading.input.to_packed());
+    let (bytes, memory) = (OwnedBytes::new(reading.input.to_packed()), MemoryBudget::default());
     let fill = |task: PartTask<'s>, _: &dyn Fn(PartTask<'s>)| {
         if totals.has_failed() || !goes_on() {
             return;
         }
         let (mut keys, input) = (KeyCache::default(), Input::Shared(bytes.get()));
         let reading = Reading { input: &input, strictness, limits, keys: &mut keys };
-        let filled = VariantBuilder::new(reading).fill(task, &mut Decoder::new(data, strictness, limits));
-        totals.add(filled.ok(), data.len());
+        let mut decoder = Decoder::new(data, strictness, limits);
+        let filled = VariantBuilder::new(reading).fill(task, &mut decoder);
+        // One part is too small for its decoder to check for free memory.
+        let is_charged = memory.charge(decoder.spent().memory() as usize).is_ok();
+        totals.add(filled.ok().filter(|_| is_charged), data.len());
     };
     let ((value, counts), end) = share(pool, fill, |take| {
         let reading = Reading { input: reading.input, strictness, limits, keys: &mut *reading.keys };

@@ -9,7 +9,7 @@ use crate::dialect::Dialect;
 use crate::error::{ErrorKind, Result, Step, quoted};
 use crate::events::Source;
 use crate::format::{Shape, VariantType};
-use crate::limits::{Limits, Spent};
+use crate::limits::{Limits, Names, Spent};
 use crate::utf8::is_ascii_without_nul;
 use crate::value::Value;
 use crate::value::builder::ValueBuilder;
@@ -190,7 +190,13 @@ pub(super) fn check<D: Dialect>(
     let limits = if limits.allow_objects {
         limits
     } else {
-        with_objects = Limits { allow_objects: true, ..limits.clone() };
+        // The lists of classes and scripts apply only to objects that are allowed.
+        with_objects = Limits {
+            allow_objects: true,
+            allowed_classes: Names::NONE,
+            allowed_scripts: Names::NONE,
+            ..limits.clone()
+        };
         &with_objects
     };
     let mut decoder = Decoder::<D>::starting_at(bytes, at, depth, limits).in_key().after(*spent);
@@ -290,6 +296,20 @@ mod tests {
     use super::*;
     use crate::value::{Array, Dictionary, OwnedElementType};
     use crate::view::{Fields, View};
+
+    /// A key that declares a script is read as `Value::decode` reads it: without objects, no script is loaded.
+    #[test]
+    fn scripts_of_keys_are_ignored_without_objects() {
+        let typed =
+            Dictionary { value: OwnedElementType::Script("res://a.gd".into()), ..Dictionary::default() };
+        let bytes = Value::from_iter([(typed, 7)]).encode().unwrap();
+        let limits = Limits {
+            allowed_scripts: ["res://b.gd".to_owned()].into_iter().collect(),
+            ..Limits::for_network()
+        };
+        assert!(Value::decode(&bytes, &limits).is_ok());
+        assert_eq!(View::within(&bytes, &limits).unwrap().len(), Ok(1));
+    }
 
     /// The engine would read other keys: it converts elements of a typed Array, and keeps the last value of a
     /// repeated key.

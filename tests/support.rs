@@ -209,7 +209,10 @@ fn identity(key: &Value) -> String {
         Value::Array(array) => format!("{:?}", array.values.iter().map(identity).collect::<Vec<_>>()),
         Value::Dictionary(dictionary) => {
             let entries = dictionary.entries.iter().map(|(key, value)| (identity(key), identity(value)));
-            format!("{{{:?}}}", entries.collect::<Vec<_>>())
+            // The order does not count, because the engine compares Dictionaries in any order.
+            let mut entries: Vec<_> = entries.collect();
+            entries.sort();
+            format!("{{{entries:?}}}")
         }
         _ => {
             let limits = Limits { allow_objects: true, ..Limits::unlimited() };

@@ -9,6 +9,7 @@ const REASONS: Dictionary[String, String] = {
 	"typed dictionary value": "the engine stores a value of any type in a typed Dictionary; scripts then crash",
 	"key that cannot be compared": "the engine prints a line whenever it compares keys of over 50 levels",
 	"text that doubles": "the engine turns typed Arrays in each other into text, which doubles at each level until memory ends",
+	"Signal of an object as text": "the engine prints an error, and so may run a Logger, for each Signal whose object does not exist",
 	"dropped": "one of these inside a part that the engine throws away after decoding it",
 }
 
@@ -56,21 +57,41 @@ static func hidden_in(bytes: PackedByteArray, allow_objects: bool) -> bool:
 ## the limit, because the codec also counts the text of inner levels, which the result does not contain.
 static func has_doubled_text(value: Variant, bytes: PackedByteArray) -> bool:
 	var characters := 0
+	for text in _texts_in(value):
+		characters += text.length()
+	var too_much := characters > FREE_TEXT / 2 + TEXT_PER_BYTE / 2 * bytes.size()
+	if too_much:
+		_count("text that doubles")
+	return too_much
+
+
+## Returns whether the engine converted the Signal of an object to text. The codec drops the Array around it.
+static func has_signal_as_text(value: Variant, bytes: PackedByteArray) -> bool:
+	if not "::[signal]" in "".join(_texts_in(value)):
+		return false
+	for at in range(0, bytes.size() - 12, 4):
+		if bytes[at] == TYPE_SIGNAL:
+			var id := at + 8 + ((bytes.decode_u32(at + 4) + 3) & ~3)
+			if id + 8 <= bytes.size() and bytes.decode_u64(id) != 0:
+				_count("Signal of an object as text")
+				return true
+	return false
+
+
+## The elements of all PackedStringArrays in a value.
+static func _texts_in(value: Variant) -> PackedStringArray:
+	var texts := PackedStringArray()
 	var pending: Array = [value]
 	while not pending.is_empty():
 		var current: Variant = pending.pop_back()
 		if current is PackedStringArray:
-			for text: String in current:
-				characters += text.length()
+			texts.append_array(current)
 		elif current is Array:
 			pending.append_array(current)
 		elif current is Dictionary:
 			pending.append_array(current.keys())
 			pending.append_array(current.values())
-	var too_much := characters > FREE_TEXT / 2 + TEXT_PER_BYTE / 2 * bytes.size()
-	if too_much:
-		_count("text that doubles")
-	return too_much
+	return texts
 
 
 static func _count(refusal: String) -> void:

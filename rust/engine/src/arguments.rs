@@ -1,9 +1,10 @@
 //! Refuses invalid arguments to methods registered by godot-rust, as the engine does for its own methods.
 //!
-//! For invalid arguments, godot-rust prints its own error and returns a code that the engine does not know
-//! ("Invalid call error code 1337"). This module wraps the methods that godot-rust registers, and checks
-//! arguments first. It accepts all arguments that godot-rust converts. It also clears the const flag of
-//! methods that return nothing.
+//! For an invalid argument, godot-rust 0.5.5 prints its own error and returns a code that the engine does not know
+//! ("Invalid call error code 1337"). If the argument is a typed Dictionary, which decoded bytes may hold, the process
+//! ends: `Debug` of such a `Variant` panics. This module wraps the methods that godot-rust registers, and checks
+//! arguments first. It accepts all arguments that godot-rust converts. It also clears the const flag of methods that
+//! return nothing.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -35,7 +35,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn ordinary_values_are_accepted_at_once(value in Values::default().any()) {
+    fn the_quick_check_accepts_ordinary_values(value in Values::default().any()) {
         let bytes = value.encode().unwrap();
         let found = quick_check(&bytes, &Limits::for_save_files());
         if is_ordinary(&value) {
@@ -45,7 +45,7 @@ proptest! {
 }
 
 #[test]
-fn equal_keys_are_never_accepted_however_many_there_are() {
+fn the_quick_check_finds_equal_keys_among_any_number() {
     for count in [2, 12, 13, 64, 65, 1000] {
         let entry = |index: usize| (format!("key {index}"), Value::from(index as i64));
         let rows: Vec<Value> = (0..3).map(|_| (0..count).map(entry).collect()).collect();
@@ -70,7 +70,7 @@ fn equal_keys_are_never_accepted_however_many_there_are() {
 }
 
 #[test]
-fn depth_is_that_of_the_limits() {
+fn the_quick_check_keeps_the_depth_limit() {
     let nested = |levels: u32| (0..levels).fold(Value::from(1), |value, _| Value::from(vec![value]));
     for depth in [0, 1, 5] {
         let limits = Limits { max_depth: depth, ..Limits::for_save_files() };

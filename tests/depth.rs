@@ -104,7 +104,7 @@ fn writing_stops_below_level_1024() {
 }
 
 #[test]
-fn bottomless_bytes_fail_politely() {
+fn unlimited_nesting_is_an_error() {
     on_a_small_stack(|| {
         for (name, opener) in OPENERS {
             let bytes = nested(opener, (128 << 10) / opener.len(), &[]);

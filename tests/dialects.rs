@@ -103,7 +103,7 @@ fn types_of_godot3_are_those_of_the_document() {
 }
 
 #[test]
-fn other_types_become_what_the_document_says() {
+fn other_types_are_converted_as_documented() {
     let ids: BTreeMap<&str, usize> =
         table("| Godot 3 | Godot 4 |").iter().enumerate().map(|(id, row)| (row[0], id)).collect();
     let rows = table("| Godot 4 | in Godot 3 | without `lossy` |");
@@ -132,7 +132,7 @@ fn other_types_become_what_the_document_says() {
 }
 
 #[test]
-fn numbers_and_characters_arrive() {
+fn numbers_and_characters_are_converted() {
     let array = |values: Vec<Value>| Value::from(values);
     let quat = Value::Quaternion(Reals::Single([1.0, 2.0, 3.0, 4.0]));
     let ints = |ints: &[i64]| array(ints.iter().map(|&int| int.into()).collect());
@@ -158,7 +158,7 @@ fn numbers_and_characters_arrive() {
 }
 
 #[test]
-fn rounding_is_asked_for() {
+fn rounding_needs_the_lossy_option() {
     for (int, exact) in [(1 << 24, true), ((1 << 24) + 1, false), (i32::MIN, true), (i32::MAX, false)] {
         let value = Value::from(vec![Value::Vector2i([0, int])]);
         assert_eq!(value.encode_godot3(Loss::Refused).is_ok(), exact, "{int}");
@@ -176,7 +176,7 @@ fn rounding_is_asked_for() {
 }
 
 #[test]
-fn what_would_be_lost_is_an_error() {
+fn lossy_conversions_are_refused() {
     let entries =
         |keys: &[Value]| Value::from(keys.iter().map(|key| (key.clone(), Value::Nil)).collect::<Vec<_>>());
     let (ints, reals) = (example(VariantType::Vector2i), example(VariantType::Vector2));
@@ -250,7 +250,7 @@ fn godot_3_reads_and_writes_this() {
 }
 
 #[test]
-fn nesting_has_the_engine_s_limit() {
+fn nesting_has_the_engines_limit() {
     let nested = |levels: usize| (0..levels).fold(Value::Nil, |inner, _| vec![inner].into());
     let bytes = |levels: usize| [[0x13, 0, 0, 0, 1, 0, 0, 0].repeat(levels), vec![0; 4]].concat();
     let read = |levels: usize| Value::decode_godot3(&bytes(levels), &Limits::for_save_files(), Loss::Refused);
@@ -267,7 +267,7 @@ fn nesting_has_the_engine_s_limit() {
 
 /// An engine's String may contain code units that no Rust text can contain.
 #[test]
-fn code_units_that_are_no_characters_are_an_error_or_written_as_they_are() {
+fn invalid_code_units_are_refused_or_kept() {
     for (unit, written) in [(0xD800, "eda080"), (0x11_0000, "f4908080")] {
         let write = |lossy| {
             let mut downgrade = Downgrade::new(Vec::new(), Loss::accepted_if(lossy));

@@ -45,7 +45,7 @@ fn fails(hex: &str, strictness: Strictness, limits: &Limits, kind: &ErrorKind, o
 }
 
 #[test]
-fn neither_strictness_reads() {
+fn invalid_bytes_are_refused() {
     let cases: &[(&Limits, &str, ErrorKind, usize)] = &[
         (&PLAIN, "", end(4, 0), 0),
         (&PLAIN, "000000", end(4, 3), 0),
@@ -117,7 +117,7 @@ fn neither_strictness_reads() {
 }
 
 #[test]
-fn only_the_engine_reads_odd_bytes() {
+fn non_canonical_bytes_need_lenient_decoding() {
     use Oddity::*;
     let cases: &[(&Limits, &str, Oddity, usize)] = &[
         (&PLAIN, "0000ffff", HeaderBits, 0),
@@ -199,7 +199,7 @@ fn only_the_engine_reads_odd_bytes() {
 }
 
 #[test]
-fn only_the_engine_reads_misfits() {
+fn misfits_need_lenient_decoding() {
     let cases = [
         ("1c000100 02000000 01000000 00000000", wrong("Array", "int", "Nil"), 12),
         (
@@ -232,7 +232,7 @@ fn only_the_engine_reads_misfits() {
 
 /// The engine counts missing padding as read, but no error offset exceeds the data.
 #[test]
-fn offsets_lie_within_the_data() {
+fn offsets_are_within_the_data() {
     let hex = "1c000000 02000000 1d000000 01000000 01";
     fails(hex, Strictness::Lenient, &PLAIN, &end(4, 0), 17);
 }

@@ -144,7 +144,7 @@ fn in_parts(part_bytes: usize) -> impl Fn() -> Log {
 const TEXTS: &str = "22000000 03000000 03000000 68700000 03000000 c3a90000 01000000 00000000";
 
 #[test]
-fn text_may_be_taken_as_it_stands() {
+fn a_sink_may_accept_raw_text() {
     check("04000000 02000000 68700000", raw, "raw String hp");
     check("15000000 00000000", raw, "raw StringName ");
     check("04000000 02000000 c3a90000", raw, "String é");
@@ -154,7 +154,7 @@ fn text_may_be_taken_as_it_stands() {
 
 /// Even a sink that accepts raw text receives text without its leading byte-order mark.
 #[test]
-fn marked_text_is_looked_at() {
+fn raw_text_has_no_byte_order_mark() {
     let limits = Limits::unlimited();
     for (hex, expected) in [
         ("04000000 04000000 efbbbf61", "String a"),
@@ -171,7 +171,7 @@ fn marked_text_is_looked_at() {
 
 /// Limits that just suffice for checked text also just suffice for raw text.
 #[test]
-fn limits_count_text_however_it_comes() {
+fn limits_count_raw_and_checked_text_alike() {
     let array = format!("1c000000 02000000 {TEXTS} 04000000 02000000 68700000");
     let mut accepted = 0;
     for number in 0..2000 {
@@ -197,7 +197,7 @@ fn array_of(elements: &[&str]) -> String {
 }
 
 #[test]
-fn elements_come_in_parts_of_enough_bytes() {
+fn elements_come_in_parts_of_the_least_size() {
     let four = array_of(&[HP; 4]);
     let whole = "[ 4 of Variant String hp , String hp , String hp , String hp , ]";
     check(&four, in_parts(48), whole);
@@ -213,7 +213,7 @@ fn elements_come_in_parts_of_enough_bytes() {
 }
 
 #[test]
-fn larger_elements_are_cut_themselves() {
+fn larger_elements_are_split() {
     let hex = array_of(&[HP, &array_of(&[HP; 3]), HP]);
     check(
         &hex,
@@ -233,7 +233,7 @@ fn larger_elements_are_cut_themselves() {
 }
 
 #[test]
-fn numbers_in_front_are_not_left_to_others() {
+fn leading_numbers_are_not_delegated() {
     let (one, two) = ("02000000 01000000", "02000000 02000000");
     check(
         &array_of(&[one, two, HP, HP, HP]),
@@ -246,7 +246,7 @@ fn numbers_in_front_are_not_left_to_others() {
 
 /// Elements that a typed container may convert, drop or refuse never come in parts, and neither do Objects.
 #[test]
-fn only_what_is_surely_taken_comes_in_parts() {
+fn elements_that_may_be_converted_are_not_delegated() {
     let typed = |ty: &str| format!("1c000100 {ty} 04000000 {}", [HP; 4].join(" "));
     check(
         &typed("04000000"),
@@ -268,7 +268,7 @@ fn only_what_is_surely_taken_comes_in_parts() {
 }
 
 #[test]
-fn objects_with_properties_are_not_left_to_others() {
+fn objects_with_properties_are_not_delegated() {
     let object = "18000000 01000000 41000000 00000000";
     let limits = Limits { allow_objects: true, ..Limits::unlimited() };
     let events = read(&bytes(&array_of(&[HP, HP, object, HP, HP])), &limits, in_parts(20));
@@ -279,7 +279,7 @@ fn objects_with_properties_are_not_left_to_others() {
 }
 
 #[test]
-fn texts_come_in_parts_of_enough_bytes() {
+fn texts_come_in_parts_of_the_least_size() {
     let text = "03000000 68700000";
     let strings = |count: usize| format!("22000000 0{count}000000 {}", text.repeat(count));
     check(&strings(4), in_parts(32), "< 4 hp hp hp hp >");
@@ -341,7 +341,7 @@ fn values_of_entries_come_as_parts() {
 }
 
 #[test]
-fn keys_are_whole() {
+fn keys_are_not_split() {
     let texts = "22000000 03000000 02000000 61000000 02000000 62000000 02000000 63000000";
     let keys = format!(
         "1b000000 02000000 {} 00000000 {} 00000000",
@@ -411,7 +411,7 @@ fn values_of_every_type_come_in_parts() {
 
 /// Repeated searches for the ends of values at each level must not take quadratic time.
 #[test]
-fn only_so_much_is_looked_through() {
+fn searches_for_ends_take_linear_time() {
     let nested = |opener: &str, depth: usize, inside: &str| format!("{}{inside}", opener.repeat(depth));
     let arrays = |depth| nested("1c00000001000000", depth, &array_of(&[HP; 4]));
     let events =
@@ -425,7 +425,7 @@ fn only_so_much_is_looked_through() {
 
 /// The decoder of a part detects wrong bounds.
 #[test]
-fn parts_end_where_they_should() {
+fn wrong_bounds_of_parts_are_detected() {
     let limits = Limits::unlimited();
     let array = bytes(&array_of(&[HP; 4]));
     let texts = bytes(TEXTS);
@@ -455,7 +455,7 @@ fn parts_end_where_they_should() {
 
 /// An error of the sink within a run has an offset.
 #[test]
-fn sinks_may_refuse_an_element_of_a_run() {
+fn errors_of_a_sink_in_a_run_have_an_offset() {
     let limits = Limits::unlimited();
     let vector = |number: f32| Value::Vector2(Reals::Single([number; 2]));
     let kinds = [Value::Int(7), Value::Float(0.5), vector(1.0)];
@@ -510,7 +510,7 @@ impl Sink for Least {
 /// If a sink lacks a method for a value, it receives the type of the value. By default, it refuses such
 /// values.
 #[test]
-fn what_a_sink_leaves_out_is_told_or_refused() {
+fn values_without_a_method_are_announced_or_refused() {
     proptest!(|(value in Values { full_objects: true, ..Values::default() }.any())| {
         let mut expected = Vec::new();
         leaves(&value, &mut expected);
@@ -544,7 +544,7 @@ fn leaves(value: &Value, found: &mut Vec<VariantType>) {
 }
 
 #[test]
-fn values_write_their_runs_one_by_one_where_a_sink_knows_no_better() {
+fn runs_are_written_one_by_one_by_default() {
     for (number, event) in [(Value::Float(0.5), "0.5"), (Value::Int(7), "7")] {
         let mut log = Log::default();
         (&Value::from(vec![number; 2])).write_into(&mut log).expect("a small value");
@@ -554,7 +554,7 @@ fn values_write_their_runs_one_by_one_where_a_sink_knows_no_better() {
 
 /// Components may resemble headers.
 #[test]
-fn wide_components_are_no_headers() {
+fn wide_components_are_not_taken_for_headers() {
     let quaternion = format!("0f000100 {}", "0f".repeat(32));
     let wide = bytes(&array_of(&[quaternion.as_str(); 3]));
     let again = transcode(&wide, Strictness::Strict, &Limits::unlimited(), Precision::Double);
@@ -562,14 +562,14 @@ fn wide_components_are_no_headers() {
 }
 
 #[test]
-fn levels_end_with_their_containers() {
+fn objects_end_their_level() {
     let object = "18000000 01000000 41000000 01000000 01000000 62000000 00000000";
     let objects = Limits { allow_objects: true, ..Limits::unlimited() };
     assert!(read(&bytes(&array_of(&vec![object; 1100])), &objects, Log::default).is_ok());
 }
 
 #[test]
-fn runs_of_values_lie_at_a_level_too() {
+fn runs_count_as_a_level() {
     let nested = |arrays| {
         (0..arrays).fold(Value::from(vec![Value::Int(1), Value::Int(2)]), |inside, _| vec![inside].into())
     };

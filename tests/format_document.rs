@@ -175,7 +175,7 @@ fn examples() -> Vec<Example> {
 }
 
 #[test]
-fn every_example_is_true() {
+fn every_example_matches_the_codec() {
     let examples = examples();
     assert!(examples.len() >= 230, "only {} examples were found", examples.len());
     let problems: Vec<String> = examples
@@ -200,7 +200,7 @@ fn every_type_has_an_example() {
 }
 
 #[test]
-fn the_table_of_types_is_the_crates() {
+fn the_table_of_types_matches_the_crate() {
     let document = document();
     let rows: Vec<Vec<&str>> = document
         .lines()

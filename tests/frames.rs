@@ -9,7 +9,7 @@ use variant_codec::{Error, ErrorKind, Limits, VariantType, frames};
 
 /// A record of 67,324,752 bytes starts like a ZIP file.
 #[test]
-fn a_long_record_is_no_archive() {
+fn a_long_record_is_not_taken_for_an_archive() {
     let start = |header: u8, next: [u8; 4]| [b"PK\x03\x04".as_slice(), &[header, 0, 0, 0], &next].concat();
     for version in [10, 20, 21, 45, 51, 63] {
         // Stored and deflated entries, modified at midnight and at other times.
@@ -29,7 +29,7 @@ fn a_long_record_is_no_archive() {
 }
 
 #[test]
-fn an_index_finds_what_reading_all_finds() {
+fn an_index_finds_all_records() {
     let mut rng = fastrand::Rng::with_seed(3);
     for count in [0, 1, 7, 3000] {
         let mut batch = Vec::new();
@@ -57,7 +57,7 @@ fn an_index_finds_what_reading_all_finds() {
 }
 
 #[test]
-fn an_index_says_where_the_last_record_is_cut_off_and_finds_what_comes_later() {
+fn an_index_reports_a_truncated_record_and_continues_after_appends() {
     let mut batch = Vec::new();
     frames::append(&mut batch, b"first");
     let whole = batch.len();
@@ -82,7 +82,7 @@ fn an_index_says_where_the_last_record_is_cut_off_and_finds_what_comes_later() {
 }
 
 #[test]
-fn a_scan_finds_what_reading_all_finds() {
+fn a_scan_finds_all_records() {
     let mut rng = fastrand::Rng::with_seed(5);
     for sizes in [40, 4000, 3 << 20] {
         let mut batch = Vec::new();
@@ -122,7 +122,7 @@ fn a_scan_finds_what_reading_all_finds() {
 }
 
 #[test]
-fn a_scan_ends_where_records_are_refused() {
+fn a_scan_ends_at_a_refused_record() {
     let mut bytes = Vec::new();
     [3, 40, 7].iter().for_each(|&size| frames::try_append(&mut bytes, &vec![7; size]).expect("memory"));
     let limits = Limits { max_bytes: 39, ..Limits::unlimited() };
@@ -138,7 +138,7 @@ fn a_scan_ends_where_records_are_refused() {
 
 /// No value has 0 bytes, but a file may end with zeros after a power failure.
 #[test]
-fn zeros_behind_the_records_are_no_records() {
+fn trailing_zeros_are_not_taken_for_records() {
     let mut bytes = Vec::new();
     frames::append(&mut bytes, b"whole");
     let whole = bytes.len();
@@ -175,7 +175,7 @@ impl ReadAt for Shrinking {
 }
 
 #[test]
-fn a_file_that_shrinks_in_a_record_is_cut_off() {
+fn a_file_that_shrinks_is_truncated() {
     // The first block ends within the second record. Then the file is truncated before the second record.
     let mut bytes = Vec::new();
     frames::append(&mut bytes, &vec![7; (1 << 20) - 10]);

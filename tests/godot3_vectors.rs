@@ -9,7 +9,7 @@ use variant_codec::{Limits, Strictness};
 const WRITTEN_OTHERWISE: usize = 30;
 
 #[test]
-fn lenient_reading_is_the_engines() {
+fn lenient_reading_matches_the_engine() {
     let (mut wrong, mut otherwise) = (Vec::new(), Vec::new());
     for row in rows() {
         match judge(&row.bytes, &row.answer) {
@@ -25,7 +25,7 @@ fn lenient_reading_is_the_engines() {
 }
 
 #[test]
-fn what_the_engine_writes_comes_out_as_it_was() {
+fn vectors_of_the_engine_round_trip() {
     let limits = Limits::for_save_files();
     let mut same = 0;
     for row in rows().into_iter().filter(|row| row.origin == Origin::Engine) {
@@ -40,7 +40,7 @@ fn what_the_engine_writes_comes_out_as_it_was() {
 }
 
 #[test]
-fn strict_reads_nothing_that_the_engine_refuses() {
+fn strict_reading_refuses_what_the_engine_refuses() {
     for row in rows().into_iter().filter(|row| row.answer == Answer::Refused) {
         let read = read(&row.bytes, Strictness::Strict, &Limits::for_save_files(), false);
         assert!(read.is_err(), "{}: {}: {read:?}", row.label, hex::encode(row.bytes));
@@ -49,7 +49,7 @@ fn strict_reads_nothing_that_the_engine_refuses() {
 
 /// Objects with class and properties are refused, unless they may become Dictionaries.
 #[test]
-fn objects_are_read_where_that_is_asked_for() {
+fn objects_are_read_if_allowed() {
     let limits = Limits { allow_objects: true, ..Limits::for_save_files() };
     let mut seen = 0;
     for row in rows().into_iter().filter(|row| row.origin == Origin::Objects) {

@@ -13,7 +13,7 @@ fn read(bytes: &[u8], limits: &Limits, spent: Spent) -> Result<Spent> {
 
 /// If [`Limits::admit_all_of`] accepts a length, no input of that length exceeds the limits on the whole input.
 #[test]
-fn what_admits_all_data_of_a_length() {
+fn limits_for_a_length_accept_all_data_of_that_length() {
     let none = Limits::unlimited();
     // Nested Dictionaries, each the only key of the outer one: the most expensive input per byte.
     let mut costly = [0x1B, 0, 0, 0, 1, 0, 0, 0].repeat(50);
@@ -33,7 +33,7 @@ fn what_admits_all_data_of_a_length() {
 
 /// A key is hashed once per enclosing key, and the hashed bytes are limited to twice the input plus 4 KiB.
 #[test]
-fn keys_within_keys_are_limited() {
+fn nested_keys_are_limited() {
     // Each Dictionary is the only key of the enclosing Dictionary.
     let nested = |levels: usize, text: usize| {
         let mut bytes = [0x1B, 0, 0, 0, 1, 0, 0, 0].repeat(levels);
@@ -67,7 +67,7 @@ fn keys_within_keys_are_limited() {
 
 /// Values that are read one after the other share the limits on totals.
 #[test]
-fn what_is_spent_adds_up() {
+fn spent_limits_add_up() {
     let three = [0x1C, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     let limits = Limits { max_elements: 8, ..Limits::for_save_files() };
     let first = read(&three, &limits, Spent::default()).unwrap();
@@ -89,7 +89,7 @@ fn what_is_spent_adds_up() {
 
 /// Values too large for a slot are stored outside of it, in blocks of the engine's pools.
 #[test]
-fn large_values_are_charged_beside_their_slots() {
+fn large_values_are_charged_in_addition_to_their_slots() {
     for (ty, components, beside) in [
         (VariantType::Vector4, 4, 0),
         (VariantType::Transform2D, 6, 24),
@@ -119,7 +119,7 @@ fn large_values_are_charged_beside_their_slots() {
 /// The engine puts an empty value into each element of a new typed Array. The limits refuse the Array before
 /// the engine creates it.
 #[test]
-fn defaults_of_typed_arrays_are_announced() {
+fn defaults_of_typed_arrays_are_charged_first() {
     const COUNT: u32 = 10_000;
     let limits = Limits { max_memory: 800_000, ..Limits::for_save_files() };
     let breach = |element: VariantType| {
@@ -140,7 +140,7 @@ fn defaults_of_typed_arrays_are_announced() {
 }
 
 #[test]
-fn a_breach_says_which_limit_and_how_to_raise_it() {
+fn errors_name_the_limit_and_how_to_raise_it() {
     for (limit, name, what) in [
         (Limit::Bytes, "max_bytes", "bytes of input"),
         (Limit::Depth, "max_depth", "levels of nesting"),
@@ -156,7 +156,7 @@ fn a_breach_says_which_limit_and_how_to_raise_it() {
 /// The decoder also charges for the memory that it needs besides the value, so reading any message takes at
 /// most `max_memory` plus 64 KiB.
 #[test]
-fn messages_charge_for_the_memory_to_read_them() {
+fn messages_are_charged_for_the_memory_to_read_them() {
     const SIZE: usize = 1 << 20;
     const BESIDE: u64 = 64 << 10;
     let text = r#"

@@ -11,7 +11,7 @@ const BESIDE: u64 = 1 << 20;
 const ASKED: u64 = 41 << 20;
 
 #[test]
-fn announcements_cost_nothing() {
+fn large_counts_allocate_nothing() {
     assert_eq!(copied(b"ab").as_deref(), Ok(&b"ab"[..]));
     let claims = [
         "1b000000ffffff0f",
@@ -43,7 +43,7 @@ fn reading(bytes: &[u8]) -> (variant_codec::Result<()>, u64) {
 }
 
 #[test]
-fn memory_grows_with_the_input_alone() {
+fn memory_is_proportional_to_the_input() {
     let array = |count: u32| [28_u32.to_le_bytes(), count.to_le_bytes()].concat();
     let nils = |count: usize| vec![0; count * 4];
     // Nested Arrays: each except the innermost announces more elements than it contains, and is still open

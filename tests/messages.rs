@@ -9,7 +9,7 @@ fn error() -> Error {
 }
 
 #[test]
-fn the_place_is_named_where_it_is_known() {
+fn messages_name_the_known_place() {
     let text = "invalid UTF-8";
     assert_eq!(error().to_string(), text);
     assert_eq!(error().at(5).to_string(), format!("{text} (at byte 5)"));
@@ -30,7 +30,7 @@ fn the_innermost_offset_stays() {
 }
 
 #[test]
-fn every_step_has_its_form() {
+fn every_step_has_a_form() {
     let steps = [
         (Step::Index(7), "[7]"),
         (Step::text_key("a\"b"), ".\"a\\\"b\""),
@@ -61,7 +61,7 @@ fn long_paths_are_shortened_in_the_middle() {
 }
 
 #[test]
-fn text_out_of_data_is_cut_and_escaped() {
+fn text_from_data_is_shortened_and_escaped() {
     assert_eq!(quoted(""), "\"\"");
     assert_eq!(quoted("a\n\"é"), "\"a\\n\\\"é\"");
     for letter in ["a", "é", "🐎"] {
@@ -82,7 +82,7 @@ fn types_have_names() {
 
 /// The path in a writer's error contains keys, as in a reader's error.
 #[test]
-fn values_name_the_keys_they_lie_at() {
+fn paths_name_keys() {
     let deep = (0..1024).fold(Value::Nil, |inside, _| vec![inside].into());
     for (key, path) in [
         (Value::from("hp"), ".\"hp\""),

@@ -41,7 +41,7 @@ fn pieces(hex: &str) -> String {
 }
 
 #[test]
-fn pieces_are_what_the_format_says() {
+fn pieces_match_the_format() {
     for (hex, expected) in [
         ("00000000", "hhhh"),
         ("02000000 05000000", "hhhhcccc"),
@@ -169,7 +169,7 @@ fn the_deepest_value_fits_a_small_stack() {
 }
 
 #[test]
-fn odd_places_are_noted() {
+fn non_canonical_places_are_noted() {
     let cases: [(&str, &[(usize, ErrorKind)]); 4] = [
         (
             "1c000000 02000080 01000000 02000000 00ff0000",
@@ -237,7 +237,7 @@ fn the_text_marks_the_bad_byte() {
 }
 
 #[test]
-fn the_text_says_what_is_left_out() {
+fn the_text_counts_omitted_nodes() {
     let array =
         "1c000000 02000000 1c000000 06000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000";
     let expected = "

@@ -74,7 +74,7 @@ macro_rules! exactly {
 }
 
 #[test]
-fn no_value_ends_beyond_two_gibibytes() {
+fn values_end_within_two_gibibytes() {
     let le = |le: &'static [u8]| Lanes { precision: Precision::Single, le };
     exactly!(4, |sink| sink.nil());
     exactly!(8, |sink| sink.bool(true));
@@ -105,7 +105,7 @@ fn no_value_ends_beyond_two_gibibytes() {
 }
 
 #[test]
-fn no_text_ends_beyond_two_gibibytes() {
+fn texts_end_within_two_gibibytes() {
     for unit in [0x61, 0xE9, 0x65E5, 0x1_F40E, 0x20_0000] {
         for len in [0, 1, 3, 12, 40, 100] {
             let units = vec![unit; len];
@@ -118,7 +118,7 @@ fn no_text_ends_beyond_two_gibibytes() {
 }
 
 #[test]
-fn no_run_ends_beyond_two_gibibytes() {
+fn runs_end_within_two_gibibytes() {
     for count in [1, 2, 63, 64, 65, 200] {
         exactly!(8 * count, |sink| sink.ints(&mut (), &mut (0..count as i64)));
         exactly!(12 * count, |sink| sink.floats(&mut (), &mut (0..count).map(|_| 0.1)));
@@ -133,7 +133,7 @@ fn no_run_ends_beyond_two_gibibytes() {
 
 /// The format's counts are signed, so larger counts than the maximum are refused.
 #[test]
-fn no_count_is_negative() {
+fn counts_are_signed() {
     type Begin = fn(&mut Measure, usize) -> Result<()>;
     let openers: [Begin; 4] = [
         |sink, len| sink.begin_array(len, ElementType::Untyped),
@@ -222,7 +222,7 @@ fn memory_may_be_exhausted() {
 
 /// Vectors double in size, so that the output is not copied for each piece of a value.
 #[test]
-fn memory_grows_by_as_much_as_there_is() {
+fn vectors_double_in_size() {
     let mut bytes = vec![0; 100];
     assert!(bytes.grow(101, &mut 0));
     assert_eq!(bytes.len(), 200);

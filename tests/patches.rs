@@ -83,7 +83,7 @@ fn patch_of(change: Value) -> Vec<u8> {
 }
 
 #[test]
-fn a_patch_reads_as_the_document_says() {
+fn a_patch_has_the_documented_format() {
     let items = |items: &[&str]| Value::from(items.iter().map(|item| Value::from(*item)).collect::<Vec<_>>());
     let old = Value::from_iter([
         ("name", Value::from("Ada of the long name that makes the Dictionary large")),
@@ -127,7 +127,7 @@ fn a_change_in_a_large_value_is_small() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_with_the_place() {
+fn misfitting_patches_are_refused_with_a_path() {
     let old = from(&Value::from_iter([("list", [1, 2, 3])]));
     let inside = |change: Value| {
         let changes = Value::from_iter([("list", change)]);
@@ -166,7 +166,7 @@ fn what_does_not_fit_is_refused_with_the_place() {
 }
 
 #[test]
-fn a_value_as_deep_as_the_format_allows_has_a_patch() {
+fn the_deepest_value_has_a_patch() {
     let nested = |levels: usize, inner: Value| (0..levels).fold(inner, |value, _| Value::from(vec![value]));
     conformance::with_stack(64 << 20, move || {
         let (old, new) = (from(&nested(1024, 1.into())), from(&nested(1024, 2.into())));
@@ -190,7 +190,7 @@ fn lists_are_compared_in_linear_time() {
 }
 
 #[test]
-fn differences_keep_the_limits_of_memory() {
+fn differences_keep_the_memory_limit() {
     let list = |last: i64| from(&Value::from((0..10_000).map(|index| index * last).collect::<Vec<i64>>()));
     let (old, new) = (list(1), list(2));
     let few = Limits { max_memory: 1 << 20, ..limits() };
@@ -200,7 +200,7 @@ fn differences_keep_the_limits_of_memory() {
 }
 
 #[test]
-fn limits_hold_for_what_a_patch_makes() {
+fn limits_apply_to_patched_values() {
     let old = from(&Value::from([1, 2]));
     let new = from(&Value::from([1, 2, 3, 4]));
     let change = patch::diff(&old, &new, &limits()).unwrap();
@@ -214,7 +214,7 @@ fn limits_hold_for_what_a_patch_makes() {
 }
 
 #[test]
-fn what_is_not_canonical_has_no_patch() {
+fn non_canonical_values_have_no_patch() {
     let limits = Limits { allow_non_canonical: true, ..limits() };
     // A 64-bit int that fits in 32 bits, and bytes without padding.
     let good = from(&Value::from(1));

@@ -73,7 +73,7 @@ fn kinds() -> Vec<Vec<Value>> {
 }
 
 #[test]
-fn every_length() {
+fn runs_of_every_length() {
     for kind in kinds() {
         for len in LENGTHS {
             check(kind.iter().cycle().take(len).cloned().collect());
@@ -82,7 +82,7 @@ fn every_length() {
 }
 
 #[test]
-fn broken_at_every_place() {
+fn runs_broken_at_every_byte() {
     let mut breaks: Vec<Value> = kinds().iter().map(|kind| kind[0].clone()).collect();
     breaks.extend([
         Value::Nil,
@@ -103,7 +103,7 @@ fn broken_at_every_place() {
 
 /// An error within a run is the same as for a single element, with its offset.
 #[test]
-fn errors_have_their_places() {
+fn errors_in_runs_have_offsets_and_paths() {
     let limits = Limits::for_save_files();
     for place in 0..100_usize {
         let at = 8 + place * 8;

@@ -319,7 +319,7 @@ fn fails<T: DeserializeOwned + Debug>(value: Value) -> (String, ErrorKind) {
 }
 
 #[test]
-fn errors_say_where() {
+fn errors_have_paths() {
     let mut value = to_value(&save()).unwrap();
     *value.get_mut("inventory").unwrap().get_mut(1).unwrap().get_mut("count").unwrap() = 256.into();
     let message = |text: &str| ErrorKind::Message(text.into());
@@ -366,7 +366,7 @@ fn errors_say_where() {
 
 /// Endless nesting is an error, not a crash.
 #[test]
-fn nesting_ends() {
+fn endless_nesting_is_an_error() {
     struct Endless;
     impl Serialize for Endless {
         fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -381,7 +381,7 @@ fn nesting_ends() {
 }
 
 #[test]
-fn other_types_are_read_too() {
+fn related_types_are_converted() {
     let object = Object::Full {
         class: "Item".into(),
         properties: vec![("id".into(), 1.into()), ("count".into(), 2.into()), ("tint".into(), Value::Nil)],
@@ -443,7 +443,7 @@ fn forms_are_not_mistaken() {
 }
 
 #[test]
-fn any_value_comes_back() {
+fn any_value_round_trips() {
     for precision in [Precision::Single, Precision::Double] {
         proptest!(|(value in Values { precision, full_objects: true }.any())| {
             let bytes = value.encode().unwrap();
@@ -540,7 +540,7 @@ struct Known {
 
 /// Values come back even at the format's maximum depth. As forms, they would nest too deeply.
 #[test]
-fn the_deepest_values_come_back() {
+fn the_deepest_values_round_trip() {
     let typed = |value| {
         let element = OwnedElementType::Builtin(VariantType::Array);
         Value::Array(Array { element, values: vec![value] })
@@ -628,7 +628,7 @@ enum Untagged {
 /// Flattened, tagged and untagged types lose Variant types in serde's buffer. The modules of
 /// `variant_codec::serde` restore them.
 #[test]
-fn fields_keep_their_types_where_serde_reads_ahead() {
+fn buffered_fields_keep_their_types() {
     fn comes_back<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: T) {
         let bytes = to_bytes(&value).unwrap();
         assert_eq!(from_bytes::<T>(&bytes, &trusted()).unwrap(), value);
@@ -721,7 +721,7 @@ fn floats_that_are_not_finite_come_back_from_json() {
 
 /// Keys that are not text are ignored, like unknown fields.
 #[test]
-fn keys_that_are_no_text_are_passed_over() {
+fn keys_that_are_not_text_are_ignored() {
     #[derive(Debug, PartialEq, Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Exact {
@@ -827,7 +827,7 @@ fn values_that_are_no_maps() -> Vec<Value> {
 
 /// Tags and flattened fields need Dictionaries. Other values are an error, and leave no state behind.
 #[test]
-fn values_do_not_reach_other_calls() {
+fn failed_calls_leave_no_state() {
     let secret = || Value::from_iter([("secret", Value::Vector2(Reals::Single([1.0, 2.0])))]);
     let calls: [&dyn Fn(Value) -> Result<Value, Error>; 2] =
         [&|value| to_value(&Message::Spawn(value)), &|rest| to_value(&Rest { hp: 1, rest })];
@@ -989,7 +989,7 @@ enum Shape {
 
 /// A module reads only its own type from serde's buffer.
 #[test]
-fn modules_tell_types_apart_in_the_buffer() {
+fn modules_read_only_their_type_from_the_buffer() {
     let shapes = || {
         vec![
             Shape::Area([1.0; 4]),
@@ -1039,7 +1039,7 @@ fn modules_tell_types_apart_in_the_buffer() {
 /// The engine keeps one of two equal keys. Each pair of keys comes with the number of entries that a
 /// Dictionary has in Godot 4.6.3 after both are inserted.
 #[test]
-fn keys_are_equal_where_the_engine_says_so() {
+fn equal_keys_match_the_engine() {
     let twice = Known { hp: 1, more: BTreeMap::from([("a".into(), 1.into()), ("hp".into(), 2.into())]) };
     let error = to_bytes(&[twice]).unwrap_err();
     assert_eq!(error.to_string(), r#"duplicate key (at [0]."hp")"#);

@@ -9,7 +9,7 @@ const EDGES: [u32; 14] =
     [1, 0x41, 0x7F, 0x80, 0x159, 0x7FF, 0x800, 0x65E5, 0xD7FF, 0xE000, 0xFFFD, 0xFFFF, 0x1_0000, 0x10_FFFF];
 
 #[test]
-fn other_characters_at_every_place() {
+fn non_ascii_characters_at_every_offset() {
     for len in 0..40 {
         for edge in EDGES {
             for place in 0..len {
@@ -27,7 +27,7 @@ fn other_characters_at_every_place() {
 }
 
 #[test]
-fn bad_bytes_at_every_place() {
+fn invalid_bytes_at_every_offset() {
     let bad = "00 80 bf c080 c1bf c2 e08080 e09fbf e282 eda080 edbfbf \
         f0808080 f08fbfbf f4908080 f5808080 f09f90 ff fe f888808080 c3c3a9";
     let bad: Vec<_> = bad.split(' ').map(|hex| hex::decode(hex).expect("hexadecimal bytes")).collect();
@@ -46,7 +46,7 @@ fn bad_bytes_at_every_place() {
 }
 
 #[test]
-fn units_beyond_unicode() {
+fn code_units_beyond_unicode() {
     let odd = [0, 0xD800, 0xDFFF, 0x11_0000, 0x1F_FFFF, 0x20_0000, 0x3FF_FFFF, 0x400_0000, 0x7FFF_FFFF];
     for len in 1..20 {
         for place in 0..len {

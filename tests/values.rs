@@ -30,7 +30,7 @@ fn inserted_anew(value: Value) -> Value {
 
 /// `insert` treats equal keys as the engine does.
 #[test]
-fn keys_are_equal_where_the_engine_has_them_equal() {
+fn insert_treats_equal_keys_as_the_engine_does() {
     let mut merged = 0;
     for row in rows().iter().filter(|row| row.label.contains("keys") && !row.objects) {
         let (Some(engine), Ok(value)) =
@@ -46,7 +46,7 @@ fn keys_are_equal_where_the_engine_has_them_equal() {
 }
 
 #[test]
-fn what_programs_have_becomes_values() {
+fn rust_types_become_values() {
     let int = Value::Int(7);
     for made in [
         Value::from(7_i8),
@@ -110,7 +110,7 @@ fn what_programs_have_becomes_values() {
 }
 
 #[test]
-fn nothing_is_lost_on_the_way() {
+fn conversions_refuse_values_out_of_range() {
     let out_of_range = |value: &str, expected| -> Result<(), ErrorKind> {
         Err(ErrorKind::OutOfRange { value: value.into(), expected })
     };
@@ -139,7 +139,7 @@ fn nothing_is_lost_on_the_way() {
 }
 
 #[test]
-fn values_are_found() {
+fn values_are_found_by_key_and_index() {
     let hero = Object::Full { class: "Node".into(), properties: vec![("hp".into(), 7.into())] };
     let value = Value::from_iter([
         (Value::StringName("name".into()), Value::from("Ada")),
@@ -159,7 +159,7 @@ fn values_are_found() {
 }
 
 #[test]
-fn accessors_give_their_type_and_nothing_else() {
+fn accessors_return_only_their_type() {
     let path = NodePath { names: vec!["a".into()], ..NodePath::default() };
     let mut values = [
         Value::from(true),
@@ -200,7 +200,7 @@ fn accessors_give_their_type_and_nothing_else() {
 }
 
 #[test]
-fn dictionaries_are_changed() {
+fn dictionaries_can_be_changed() {
     let mut empty = (Array::new(), Dictionary::new());
     assert!(empty.0.is_empty() && empty.1.is_empty() && empty.1.insert("a", 1).is_none());
     *empty.1.get_mut("a").unwrap() = 2.into();
@@ -260,7 +260,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_fingerprint_is_what_its_definition_says(value in Values::default().any()) {
+    fn fingerprints_match_their_definition(value in Values::default().any()) {
         let found = value.fingerprint().unwrap();
         prop_assert_eq!(found, fingerprint_by_definition(&value));
         let bytes = value.encode().unwrap();

@@ -83,7 +83,7 @@ fn check(row: &Row) -> Result<Option<Exception>, String> {
 }
 
 #[test]
-fn lenient_decoding_is_the_engines() {
+fn lenient_decoding_matches_the_engine() {
     let mut needed = BTreeMap::new();
     let mut wrong = Vec::new();
     for row in rows() {
@@ -99,7 +99,7 @@ fn lenient_decoding_is_the_engines() {
 }
 
 #[test]
-fn strict_reads_what_the_engine_writes() {
+fn strict_decoding_accepts_what_the_engine_writes() {
     let mut canonical = 0;
     for row in rows().into_iter().filter(Row::is_canonical) {
         let limits = Limits { allow_objects: row.objects, ..Limits::for_save_files() };
@@ -115,7 +115,7 @@ fn strict_reads_what_the_engine_writes() {
 }
 
 #[test]
-fn values_follow_one_another() {
+fn consecutive_values_are_read() {
     let rows: Vec<Row> = rows()
         .into_iter()
         .filter(|row| {

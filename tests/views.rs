@@ -30,7 +30,7 @@ fn a_path_in_text_takes_text_keys_first_and_then_ints() {
 }
 
 #[test]
-fn what_is_not_there_is_said_with_the_path_to_it() {
+fn missing_values_are_reported_with_their_path() {
     let bytes = saves();
     let view = View::new(&bytes).unwrap();
     let error = |path: &str| view.at(&Key::path(path)).unwrap_err().to_string();
@@ -41,7 +41,7 @@ fn what_is_not_there_is_said_with_the_path_to_it() {
 }
 
 #[test]
-fn only_what_is_asked_for_is_judged() {
+fn only_requested_values_are_checked() {
     // Text that is invalid UTF-8, and a number.
     let mut bytes =
         Value::from_iter([("bad", Value::from("text")), ("good", Value::from(7))]).encode().unwrap();
@@ -55,7 +55,7 @@ fn only_what_is_asked_for_is_judged() {
 }
 
 #[test]
-fn limits_hold_for_what_is_read() {
+fn limits_apply_to_what_is_read() {
     let bytes = saves();
     let depth = Limits { max_depth: 2, ..Limits::for_save_files() };
     let view = View::within(&bytes, &depth).unwrap();
@@ -87,7 +87,7 @@ fn limits_hold_for_what_is_read() {
 }
 
 #[test]
-fn a_deep_value_is_passed_over_without_a_stack_of_its_own() {
+fn deep_values_are_skipped_without_recursion() {
     // Nested Arrays, far deeper than any reader follows.
     let mut bytes = [[28, 0, 0, 0], [2, 0, 0, 0]].concat();
     for _ in 0..1_000_000 {
@@ -166,7 +166,7 @@ fn a_repeated_key_is_refused_by_every_reader() {
 /// the same entries in different orders are one key for the engine if their hashes happen to be equal. The
 /// last value then wins. Therefore no reader returns the first value, and a lookup requires the same order.
 #[test]
-fn dictionaries_in_another_order_may_be_one_key() {
+fn keys_that_are_dictionaries_may_have_any_order() {
     let limits = Limits::for_save_files();
     let ordered =
         |keys: [i64; 3]| Value::from([Value::from_iter(keys.map(|key| (key, Value::from_iter([(key, 0)]))))]);
@@ -202,7 +202,7 @@ fn dictionaries_in_another_order_may_be_one_key() {
 
 /// The engine ignores the 64-bit flag in arrays of colors.
 #[test]
-fn components_are_as_wide_as_their_type() {
+fn colors_ignore_the_64_bit_flag() {
     let colors = Value::PackedColorArray(vec![[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]]);
     let mut bytes = colors.encode().unwrap();
     bytes[2] = 1;
@@ -215,7 +215,7 @@ fn components_are_as_wide_as_their_type() {
 
 /// All parts of a value share the limit on nested keys.
 #[test]
-fn parts_share_what_nested_keys_may_cost() {
+fn parts_share_the_limit_on_nested_keys() {
     let limits = Limits::for_network();
     let leaf = |index: i64| Value::from_iter((0..12).map(|key| (key, Value::from(vec![index; 20]))));
     let nested = |index: i64| (0..24).fold(leaf(index), |key, _| Value::from_iter([(key, index)]));
@@ -309,7 +309,7 @@ fn an_element_of_another_type_than_declared_is_refused() {
 }
 
 #[test]
-fn fields_may_be_wanted_twice_and_numbers_be_keys() {
+fn fields_may_repeat_and_be_numbers() {
     let row = Value::from_iter([(Value::from("hp"), 1), (Value::from(7), 2)]);
     let bytes = row.encode().unwrap();
     let view = View::new(&bytes).unwrap();
@@ -334,7 +334,7 @@ fn fields_may_be_wanted_twice_and_numbers_be_keys() {
 }
 
 #[test]
-fn padding_may_be_missing_at_the_end_if_the_limits_say_so() {
+fn final_padding_may_be_missing_if_allowed() {
     // A PackedByteArray of one byte.
     let bytes = [29, 0, 0, 0, 1, 0, 0, 0, 5];
     let limits = Limits { allow_non_canonical: true, ..Limits::for_save_files() };
@@ -345,7 +345,7 @@ fn padding_may_be_missing_at_the_end_if_the_limits_say_so() {
 }
 
 #[test]
-fn keys_that_are_not_canonical_are_found_if_they_are_accepted() {
+fn non_canonical_keys_are_found_if_accepted() {
     // {"a": 7}, with bits set in the key's padding.
     let mut bytes = Value::from_iter([("a", 7)]).encode().unwrap();
     bytes[17] = 1;
@@ -356,7 +356,7 @@ fn keys_that_are_not_canonical_are_found_if_they_are_accepted() {
 }
 
 #[test]
-fn errors_are_those_of_decoding() {
+fn errors_match_decoding() {
     let entries = Value::from_iter([("a", 1), ("b", 2)]).encode().unwrap();
     let few = Limits { max_dictionary_entries: 1, ..Limits::for_save_files() };
     let decoded = Value::decode(&entries, &few).unwrap_err();
@@ -382,7 +382,7 @@ fn errors_are_those_of_decoding() {
 }
 
 #[test]
-fn parts_are_written_and_read_as_they_are_encoded() {
+fn parts_are_serialized_as_encoded() {
     let typed =
         Array { element: OwnedElementType::Builtin(VariantType::Int), values: vec![1.into(), 2.into()] };
     let bytes =

@@ -19,7 +19,7 @@ fn godot(value: &Value) -> Vec<u8> {
 }
 
 #[test]
-fn every_source_and_sink_gives_the_same() {
+fn all_sources_and_sinks_agree() {
     let schema = schema(EVERYTHING);
     let message = schema.message("Everything").unwrap();
     for seed in 0..MESSAGES {
@@ -47,7 +47,7 @@ fn every_source_and_sink_gives_the_same() {
 
 /// The sizes of packed zigzag lists are not comparable; see `docs/protobuf.md`.
 #[test]
-fn compact_is_never_larger_but_for_zigzag() {
+fn compact_is_larger_only_for_zigzag() {
     let schema = schema(
         &EVERYTHING
             .replace("repeated int", "repeated sint")
@@ -85,7 +85,7 @@ impl Source for Units<'_> {
 }
 
 #[test]
-fn code_units_are_written_as_text_is() {
+fn code_units_are_written_like_text() {
     let schema = schema(EVERYTHING);
     let message = schema.message("Everything").unwrap();
     proptest!(|(text in ".{0,200}")| {

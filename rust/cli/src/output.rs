@@ -239,7 +239,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_terminal_gets_no_control_characters() -> io::Result<()> {
+    fn control_characters_are_escaped() -> io::Result<()> {
         let text = "a\u{1b}[31mé\n\u{7f}\u{9b}2J\u{202e}b\u{2066}\u{200f}漢🎲";
         let expected = "a\u{1b}[31mé\n\\u007f\\u009b2J\\u202eb\\u2066\\u200f漢🎲";
         // A split inside a character must not matter.

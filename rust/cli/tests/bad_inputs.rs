@@ -17,7 +17,7 @@ fn said(output: &Output) -> (Option<i32>, String) {
 }
 
 #[test]
-fn what_is_no_file_is_refused() {
+fn paths_that_are_not_files_are_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
     assert!(Command::new("mkfifo").arg("pipe").current_dir(folder).status().is_ok_and(|made| made.success()));
@@ -80,7 +80,7 @@ fn output_that_cannot_be_written_is_reported() {
 
 /// The offset is in the file, as in the output of `check`, and the message names the bad file.
 #[test]
-fn commands_agree_on_the_place_of_damage() {
+fn commands_report_the_same_offset_of_damage() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
     let records = [1, 2].map(|hp| {
@@ -111,7 +111,7 @@ fn commands_agree_on_the_place_of_damage() {
 }
 
 #[test]
-fn names_that_mean_something_else_are_no_files() {
+fn special_file_names_are_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
     fs::write(folder.join("one.dat"), "[1]").expect("written");

@@ -56,7 +56,7 @@ fn the_width_of_components_is_in_the_fingerprint() {
 }
 
 #[test]
-fn elements_of_packed_arrays_are_shown_as_they_are() {
+fn elements_of_packed_arrays_are_shown_exactly() {
     let folder = Folder::new();
     let files = [
         ("a", r#"{"PackedStringArray":["a","b"]}"#),
@@ -86,7 +86,7 @@ fn elements_of_packed_arrays_are_shown_as_they_are() {
 }
 
 #[test]
-fn the_order_of_keys_is_no_difference() {
+fn diff_ignores_the_order_of_keys() {
     let folder = Folder::new();
     folder.write("a", folder.encoded(r#"[{"a":1,"b":{"c":2,"d":3}}]"#));
     folder.write("b", folder.encoded(r#"[{"b":{"d":3,"c":2},"a":1}]"#));
@@ -95,7 +95,7 @@ fn the_order_of_keys_is_no_difference() {
 }
 
 #[test]
-fn a_difference_is_a_difference_if_nothing_is_printed() {
+fn diff_fails_even_if_it_prints_no_differences() {
     let folder = Folder::new();
     folder.write("a", batch(&[folder.encoded("1"), folder.encoded("2"), folder.encoded("3")]));
     folder.write("b", batch(&[folder.encoded("1"), folder.encoded("4"), folder.encoded("5")]));
@@ -120,7 +120,7 @@ fn a_difference_is_a_difference_if_nothing_is_printed() {
 }
 
 #[test]
-fn what_differs_is_seen() {
+fn diff_finds_every_difference() {
     let folder = Folder::new();
     let long = "x".repeat(300);
     let (long_a, long_b) = (format!(r#"{{"t":"{long}a{long}"}}"#), format!(r#"{{"t":"{long}b{long}"}}"#));

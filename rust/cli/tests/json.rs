@@ -6,7 +6,7 @@ use support::{Folder, batch, encoded};
 use variant_codec::Value;
 
 #[test]
-fn records_come_back_from_lists_and_lines() {
+fn json_lists_and_lines_become_records() {
     let folder = Folder::new();
     let saves = [
         &[][..],
@@ -46,7 +46,7 @@ fn records_come_back_from_lists_and_lines() {
 }
 
 #[test]
-fn nothing_is_written_that_check_refuses() {
+fn from_json_writes_only_valid_values() {
     let folder = Folder::new();
     let values = [
         r#"{"a":1,"a":2}"#,
@@ -103,7 +103,7 @@ fn keys_in_keys_take_linear_space() {
 }
 
 #[test]
-fn an_integer_does_not_become_a_float() {
+fn integers_stay_integers() {
     let folder = Folder::new();
     for json in ["9223372036854775808", "[-9223372036854775809]", "{\"a\":18446744073709551616}", "-0"] {
         let printed = folder.gdvar_of(&["from-json"], json.as_bytes());
@@ -141,7 +141,7 @@ fn output_ends_at_the_first_damaged_record() {
 }
 
 #[test]
-fn no_field_of_a_form_is_dropped() {
+fn fields_of_forms_are_kept() {
     let folder = Folder::new();
     let forms = [
         (r#"{"Array":{"element":null,"values":[1],"values":[2,3]}}"#, "values is given twice"),
@@ -161,7 +161,7 @@ fn no_field_of_a_form_is_dropped() {
 }
 
 #[test]
-fn a_filter_of_all_records_has_no_result_for_some_of_them() {
+fn filters_of_all_records_have_no_result_if_a_record_is_damaged() {
     let folder = Folder::new();
     let save = batch(&(1..5).map(encoded).collect::<Vec<_>>());
     folder.write("torn.dat", &save[..save.len() - 3]);

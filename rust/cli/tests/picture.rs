@@ -6,7 +6,7 @@ use snapbox::data::DataFormat;
 use snapbox::{Data, assert_data_eq};
 
 #[test]
-fn the_picture_is_true() {
+fn the_picture_shows_real_output() {
     let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/");
     let folder = tempfile::tempdir().expect("a folder");
     let gdvar = |arguments: &[&str]| {

@@ -8,7 +8,7 @@ use variant_codec::{Reals, Value};
 /// A single value is recognised, unless its bytes are also valid records or look like a record and a
 /// truncated record.
 #[test]
-fn one_value_is_no_record() {
+fn a_value_is_not_taken_for_a_record() {
     let folder = Folder::new();
     let list = |count: i64, element: &dyn Fn(i64) -> Value| (0..count).map(element).collect::<Value>();
     let vector = |int: i64| Value::Vector2(Reals::Single([int as f32, 0.5]));
@@ -48,7 +48,7 @@ fn one_value_is_no_record() {
 
 /// The length of a record without padding is also the header of a Dictionary.
 #[test]
-fn a_record_without_padding_is_no_dictionary() {
+fn a_record_without_padding_is_not_taken_for_a_dictionary() {
     let folder = Folder::new();
     let mut record = encoded(vec![7_u8; 19]);
     record.truncate(27);
@@ -58,7 +58,7 @@ fn a_record_without_padding_is_no_dictionary() {
 }
 
 #[test]
-fn a_truncated_dictionary_is_no_record() {
+fn a_truncated_dictionary_is_not_taken_for_a_record() {
     let folder = Folder::new();
     let item = |id: i64| Value::from_iter([("id", id), ("count", 3)]);
     let value = Value::from_iter([("hp", 87.into()), ("items", (0..4).map(item).collect::<Value>())]);
@@ -74,7 +74,7 @@ fn a_truncated_dictionary_is_no_record() {
 }
 
 #[test]
-fn records_are_no_value() {
+fn records_are_not_taken_for_a_value() {
     let folder = Folder::new();
     let values = [
         encoded(Value::Transform2D(Reals::Single([1.0; 6]))),
@@ -140,7 +140,7 @@ fn damage_does_not_look_like_godot3() {
 }
 
 #[test]
-fn godot3_is_recognised_behind_values_of_both() {
+fn godot3_is_recognised_after_ambiguous_records() {
     let folder = Folder::new();
     let mut values = vec![Value::from(1); 40];
     values.push(Value::from_iter([("hp", 87)]));
@@ -159,7 +159,7 @@ fn godot3_is_recognised_behind_values_of_both() {
 }
 
 #[test]
-fn stats_and_get_fail_on_what_check_refuses() {
+fn stats_and_get_fail_if_check_fails() {
     let folder = Folder::new();
     let one = encoded(Value::from_iter([("a", 1), ("a", 2)]));
     let trailing = [encoded("text"), vec![0; 4]].concat();

@@ -53,7 +53,7 @@ fn damage(bytes: &mut Vec<u8>, random: &mut Rng) -> (Range<usize>, usize) {
 }
 
 #[test]
-fn what_is_whole_is_kept() {
+fn whole_records_are_kept() {
     let folder = tempfile::tempdir().expect("a folder");
     let (damaged, repaired) = (folder.path().join("damaged.dat"), folder.path().join("repaired.dat"));
     let limits = Limits::for_save_files();
@@ -138,7 +138,7 @@ fn intact_lengths_lead_to_whole_records() {
 }
 
 #[test]
-fn damage_that_looks_like_records_hides_none() {
+fn damage_that_looks_like_records_hides_no_records() {
     // Each int looks like the length of a record that covers most of the remaining bytes.
     for (ints, records) in [(600, 20), (600, 200), (300, 1000)] {
         let mut bytes = batch(&[encoded(Value::from_iter(vec![1400; ints]))]);
@@ -151,7 +151,7 @@ fn damage_that_looks_like_records_hides_none() {
 }
 
 #[test]
-fn zeros_are_no_records() {
+fn zeros_are_not_taken_for_records() {
     let record = encoded(Value::from_iter([("name", "Ada"), ("class", "Mage")]));
     for zeros in [4, 8, 12, 512] {
         let bytes = [batch([&record]), vec![0; zeros], batch([&record])].concat();
@@ -162,7 +162,7 @@ fn zeros_are_no_records() {
 }
 
 #[test]
-fn a_length_that_lacks_bytes_is_found() {
+fn records_with_truncated_lengths_are_kept() {
     let record = encoded(Value::from_iter([("name", "Ada"), ("class", "Mage")]));
     for missing in 1..=4 {
         let mut bytes = batch(&vec![record.clone(); 3]);
@@ -172,7 +172,7 @@ fn a_length_that_lacks_bytes_is_found() {
 }
 
 #[test]
-fn nothing_is_written_of_nothing() {
+fn repair_writes_no_file_without_records() {
     let folder = Folder::new();
     folder.write("damaged.dat", [5, 0, 0, 0, 255, 255, 255, 255]);
     let printed = folder.gdvar(&["repair", "damaged.dat", "--as", "records", "--output", "repaired.dat"]);
@@ -182,7 +182,7 @@ fn nothing_is_written_of_nothing() {
 
 /// The length of an int's record is also the header of a Rect2i. In the damaged files, it is the header of a Color.
 #[test]
-fn numbers_do_not_swallow_records() {
+fn numbers_do_not_hide_records() {
     let ints: Vec<Vec<u8>> = (100..108).map(encoded).collect();
     let mut lacking = batch(&ints);
     lacking.drain(28..32);
@@ -198,7 +198,7 @@ fn numbers_do_not_swallow_records() {
 }
 
 #[test]
-fn the_report_is_not_among_the_records() {
+fn the_report_goes_to_stderr() {
     let folder = Folder::new();
     let save = batch(&[encoded(1), encoded(2)]);
     folder.write("save.dat", &save);
@@ -221,7 +221,7 @@ fn player(name: &str, scores: Vec<i32>) -> Vec<u8> {
 
 /// The words 28 and 16 look like the length and the header of an AABB, which reaches into the next record.
 #[test]
-fn no_record_reaches_past_the_one_to_which_a_length_leads() {
+fn records_do_not_overlap() {
     let (next, last) = (player("Mia", vec![12]), player("Bob", vec![]));
     let ints = Value::PackedInt32Array(vec![8, 2, 7, 28, 16, 1, 1, 1, 1]);
     let mut bytes = batch(&[encoded(ints), next.clone(), last.clone()]);
@@ -247,7 +247,7 @@ fn no_record_reaches_past_the_one_to_which_a_length_leads() {
 
 /// The length of each damaged record leads past the next record to another damaged one.
 #[test]
-fn lengths_that_lead_to_no_whole_record_hide_none() {
+fn wrong_lengths_hide_no_records() {
     let record = player("Ada", vec![87]);
     let mut pair = batch(&[[27, 2, 2, 1, 99_u32].map(u32::to_le_bytes).concat()]);
     pair.extend(batch([&record]));
@@ -261,7 +261,7 @@ fn lengths_that_lead_to_no_whole_record_hide_none() {
 /// The length of the first torn record leads into the middle of the next one, where an int 8 looks like a record. The
 /// second one is a packed array, and any bytes are valid elements of it.
 #[test]
-fn a_torn_record_does_not_swallow_the_next_one() {
+fn a_torn_record_does_not_hide_the_next() {
     let ints = encoded(Value::PackedInt32Array(vec![100; 40]));
     let rest = [player("Mia", vec![8; 20]), player("Bob", vec![])];
     for (torn, least) in [(player("Ada", (0..20).collect()), 5), (ints, 24)] {
@@ -308,7 +308,7 @@ fn a_torn_record_does_not_hide_many_records() {
 
 /// The ints look like lengths, and the texts after them like records.
 #[test]
-fn a_part_of_a_torn_record_is_no_record() {
+fn a_part_of_a_torn_record_is_not_taken_for_a_record() {
     let item = || Value::from_iter([("hp", Value::Int(16)), ("items", Value::Nil)]);
     let last = batch(&[encoded([item(), item(), Value::Int(3)].into_iter().collect::<Value>())]);
     let first = encoded(Value::from_iter([("gold", 1)]));
@@ -318,7 +318,7 @@ fn a_part_of_a_torn_record_is_no_record() {
 
 /// The int before the key is the length of the key.
 #[test]
-fn a_key_in_a_damaged_record_is_no_record() {
+fn a_key_in_a_damaged_record_is_not_taken_for_a_record() {
     let players = ["Mia", "Ada", "Bob"]
         .map(|name| encoded(Value::from_iter([("hp", Value::Int(12)), ("name", name.into())])));
     let bytes = batch(&players);
@@ -364,7 +364,7 @@ fn a_record_between_two_damaged_ones_is_kept() {
 
 /// In the next record, the count of bytes leads to the same offset as the record's length.
 #[test]
-fn a_torn_packed_array_does_not_swallow_the_next_header() {
+fn a_torn_packed_array_does_not_hide_the_next_header() {
     let records: Vec<Vec<u8>> = (0..5).map(|byte| encoded(vec![byte + 100_u8; 60])).collect();
     for missing in (4..=40).step_by(4) {
         let mut bytes = batch(&records);
@@ -376,7 +376,7 @@ fn a_torn_packed_array_does_not_swallow_the_next_header() {
 
 /// The length of the torn record leads to a whole record, with a damaged one before that.
 #[test]
-fn a_damaged_record_behind_a_torn_one_hides_no_records() {
+fn a_damaged_record_after_a_torn_one_hides_no_records() {
     let map = Value::PackedByteArray(vec![7; 9000]);
     let torn = batch(&[encoded(Value::from_iter([("id", 1.into()), ("map", map), ("speed", 7.5.into())]))]);
     let rest = (0..600).map(|x| encoded(Value::Vector2(Reals::Single([x as f32, 0.5])))).collect::<Vec<_>>();
@@ -432,7 +432,7 @@ fn a_whole_record_is_not_split() {
 
 /// The end of the record looks like a record of Nil.
 #[test]
-fn a_value_is_kept_whatever_bit_of_its_length_has_changed() {
+fn a_value_is_kept_after_any_bit_flip_in_its_length() {
     let note = |name: &str| encoded(Value::from_iter([("name", name), ("note", "")]));
     let records = ["Ada", "Mia", "Bob"].map(note);
     let start = records[0].len() + 4;
@@ -527,7 +527,7 @@ fn a_packed_byte_array_contains_no_records_after_it() {
 
 /// The torn record is valid with bytes of the two records after it, which end before and after its end.
 #[test]
-fn a_torn_number_swallows_no_short_records() {
+fn a_torn_number_hides_no_short_records() {
     let matrix = Value::Transform3D(Reals::Single([1.0; 12]));
     let vector = Value::Vector2(Reals::Single([0.5; 2]));
     let records = [encoded(vector.clone()), encoded(vector), encoded(matrix.clone())];
@@ -537,7 +537,7 @@ fn a_torn_number_swallows_no_short_records() {
 
 /// The header of the text looks like a length, and the text like a vector.
 #[test]
-fn a_text_without_its_length_is_no_vector() {
+fn a_text_without_its_length_is_not_taken_for_a_vector() {
     for text in ["hello", "helloworld"] {
         let records = vec![encoded(text); 10];
         let mut bytes = batch(&records);
@@ -561,7 +561,7 @@ fn an_array_with_a_damaged_length_is_kept() {
 
 /// `store_var` writes a text with a byte-order mark, and `get_var` reads it.
 #[test]
-fn what_engines_read_is_kept() {
+fn records_that_the_engine_reads_are_kept() {
     let folder = Folder::new();
     let odd = {
         let mut odd = encoded(Value::from_iter([("name", "xxxabc")]));
@@ -583,7 +583,7 @@ fn what_engines_read_is_kept() {
 }
 
 #[test]
-fn a_search_that_gives_up_says_so() {
+fn an_incomplete_search_is_reported() {
     // Each unit looks like a length of 64 KiB and an Array, whose elements are the units that follow.
     let unit = [24 | 1 << 16, 28, 16_000_u32].map(u32::to_le_bytes).concat();
     let good = batch(&[player("Ada", vec![87])]);

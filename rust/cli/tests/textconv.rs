@@ -46,7 +46,7 @@ fn different_values_have_different_lines() {
 }
 
 #[test]
-fn a_terminal_behind_git_gets_no_control_characters() {
+fn control_characters_are_not_printed() {
     let text = "\u{1b}]0;x\u{9b}2J\u{202e}";
     let value =
         Value::from_iter([(text, Value::from(text)), ("array", Value::from(vec![Value::from(text)]))]);
@@ -70,7 +70,7 @@ fn a_long_key_is_not_repeated() {
 
 /// git passes temporary files, whose names change each time.
 #[test]
-fn the_name_of_the_file_is_not_printed() {
+fn the_file_name_is_not_printed() {
     let folder = Folder::new();
     for contents in ["{}", "GDEC", "some text in it", "\u{5}\0\0\0\u{4}\0\0\0x"] {
         folder.write("name.dat", contents);
@@ -82,7 +82,7 @@ fn the_name_of_the_file_is_not_printed() {
 
 /// git compares only the text.
 #[test]
-fn changes_in_files_that_cannot_be_read_are_seen() {
+fn unreadable_files_that_differ_have_different_output() {
     let folder = Folder::new();
     let text = |contents: &[u8]| {
         folder.write("save.dat", contents);

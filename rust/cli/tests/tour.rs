@@ -1,6 +1,6 @@
 //! The commands in docs/gdvar.md print what the document shows.
 
 #[test]
-fn the_tour_is_true() {
+fn the_tour_shows_real_output() {
     trycmd::TestCases::new().case("../../docs/gdvar.md");
 }

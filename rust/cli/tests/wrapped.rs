@@ -70,7 +70,7 @@ fn a_file_is_wrapped_only_once() {
 }
 
 #[test]
-fn a_key_comes_before_the_pass_in_the_environment() {
+fn a_key_option_overrides_the_environment() {
     let folder = Folder::new();
     folder.write("plain.dat", batch(&[player(1)]));
     folder.gdvar(&["convert", "plain.dat", "--encrypt", "pass", "--output", "secret.dat"]).good();
@@ -99,7 +99,7 @@ fn a_patch_may_be_encrypted_like_the_file() {
 }
 
 #[test]
-fn hexadecimal_is_read_as_it_is_copied() {
+fn hexadecimal_text_is_read_in_common_forms() {
     let folder = Folder::new();
     let hex = "0400 00000300000061626300";
     let bytes = folder.encoded("\"abc\"");

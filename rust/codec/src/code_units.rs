@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_the_standard_library_does() {
+    fn code_units_match_the_standard_library() {
         for text in ["", "plain", "größer", "日本語 and more", "👾", "a\0b"] {
             let units: Vec<u32> = text.chars().map(u32::from).collect();
             let mut target = vec![0; utf8_len(&units, Utf8Rule::Scalars).unwrap()];

@@ -607,7 +607,7 @@ mod tests {
     /// A file that an append has just created is locked before it is replaced, because the append may remove
     /// it again.
     #[test]
-    fn a_new_file_takes_no_place_that_is_taken() -> Result<(), Failure> {
+    fn a_file_created_by_an_append_is_locked_and_replaced() -> Result<(), Failure> {
         let folder = tempfile::tempdir()?;
         let place = folder.path().join("save.dat");
         let checks = Cell::new(0);

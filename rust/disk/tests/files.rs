@@ -96,7 +96,7 @@ fn a_reader_keeps_the_old_file() -> Result<()> {
 /// file is closed.
 #[test]
 #[cfg(windows)]
-fn a_save_waits_for_a_reader_who_does_not_share() -> Result<()> {
+fn a_save_waits_for_an_exclusive_reader() -> Result<()> {
     use std::os::windows::fs::OpenOptionsExt;
     /// `FILE_SHARE_READ` and `FILE_SHARE_WRITE`.
     const NO_DELETING: u32 = 1 | 2;
@@ -123,7 +123,7 @@ fn a_save_waits_for_a_reader_who_does_not_share() -> Result<()> {
 }
 
 #[test]
-fn names_are_long_and_in_any_script() -> Result<()> {
+fn file_names_may_be_long_and_unicode() -> Result<()> {
     let folder = folder()?;
     let mut place = folder.path().to_owned();
     // The path is longer than the 260 characters that old Windows programs support.
@@ -150,7 +150,7 @@ fn names_are_long_and_in_any_script() -> Result<()> {
 }
 
 #[test]
-fn what_is_no_file_is_refused() -> Result<()> {
+fn paths_that_are_not_files_are_refused() -> Result<()> {
     let folder = folder()?;
     let at = |name: &str| resolved(folder.path().join(name));
     fs::create_dir(folder.path().join("folder"))?;
@@ -167,7 +167,7 @@ fn what_is_no_file_is_refused() -> Result<()> {
 /// Windows programs can neither open nor remove a file with the name of a device.
 #[test]
 #[cfg(windows)]
-fn names_of_devices_are_refused() -> Result<()> {
+fn device_names_are_refused() -> Result<()> {
     let folder = folder()?;
     for name in ["con", "NUL", "aux.dat", "Com1.tar.gz", "lpt9", "COM¹", "clock$", "CONIN$.dat"] {
         for write in [replace, append] {
@@ -186,7 +186,7 @@ fn names_of_devices_are_refused() -> Result<()> {
 /// spaces.
 #[test]
 #[cfg(windows)]
-fn names_that_mean_another_file_are_refused() -> Result<()> {
+fn ambiguous_file_names_are_refused() -> Result<()> {
     let folder = folder()?;
     replace(&resolved(folder.path().join("there.dat"))?, &[record(1)])?;
     let start = folder.path().display().to_string();
@@ -223,7 +223,7 @@ fn a_truncated_record_is_not_appended_to() -> Result<()> {
 /// A dangling link exists but cannot be opened.
 #[test]
 #[cfg(all(unix, not(target_family = "wasm")))]
-fn a_link_that_leads_nowhere_ends_no_call() -> Result<()> {
+fn dangling_links_are_replaced_but_not_appended_to() -> Result<()> {
     let folder = folder()?;
     let place = folder.path().join("link");
     // This is as if the link were created after the path was resolved.
@@ -236,7 +236,7 @@ fn a_link_that_leads_nowhere_ends_no_call() -> Result<()> {
 
 /// Appends by others are checked, and so is another file at the same path.
 #[test]
-fn what_others_append_is_checked() -> Result<()> {
+fn appends_of_other_processes_are_checked() -> Result<()> {
     use std::io::Write;
     let folder = folder()?;
     let place = resolved(folder.path().join("log.dat"))?;
@@ -277,7 +277,7 @@ fn a_file_that_has_changed_is_not_replaced() -> Result<()> {
 
 /// Neither the length nor the time of a file proves that its records are whole.
 #[test]
-fn a_file_that_only_looks_unchanged_is_checked() -> Result<()> {
+fn a_file_with_an_unchanged_stamp_is_checked() -> Result<()> {
     let folder = folder()?;
     let torn = |length: u8| [&[length, 0, 0, 0][..], &[0; 8]].concat();
     for (name, content, at) in
@@ -304,7 +304,7 @@ fn a_file_that_only_looks_unchanged_is_checked() -> Result<()> {
 /// A reader sees an append only when the append is finished, and nothing of an append that fails halfway.
 #[test]
 #[cfg(not(any(target_family = "wasm", target_os = "android")))]
-fn an_append_that_is_not_done_is_not_seen() -> Result<()> {
+fn an_unfinished_append_is_not_read() -> Result<()> {
     use std::io::Write;
     use std::time::Instant;
 
@@ -357,7 +357,7 @@ fn an_append_that_is_not_done_is_not_seen() -> Result<()> {
 /// A reader whose first wait times out does not see bytes that may be removed again.
 #[test]
 #[cfg(all(unix, not(any(target_family = "wasm", target_os = "android"))))]
-fn a_reader_gives_up_while_others_append() -> Result<()> {
+fn a_reader_times_out_during_appends() -> Result<()> {
     use std::time::Instant;
 
     use variant_codec::frames::ReadAt;
@@ -565,7 +565,7 @@ mod processes {
 
     /// The loops release the lock only between two saves.
     #[test]
-    fn a_loop_of_saves_lets_others_write() -> Result<()> {
+    fn repeated_saves_do_not_starve_other_processes() -> Result<()> {
         let folder = folder()?;
         let place = resolved(folder.path().join("save.dat"))?;
         let _others = [start("replace", &place, 0)?, start("replace", &place, 0)?];
@@ -577,7 +577,7 @@ mod processes {
     }
 
     #[test]
-    fn a_writer_gives_up_and_changes_nothing() -> Result<()> {
+    fn a_writer_that_times_out_changes_nothing() -> Result<()> {
         let folder = folder()?;
         let place = resolved(folder.path().join("save.dat"))?;
         replace(&place, &[record(1)])?;

@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_the_same_where_all_of_them_is() {
+    fn names_are_equal_only_if_every_byte_is() {
         for len in 0..40 {
             let name: Vec<u8> = (0..len).collect();
             let units = |name: &[u8]| name.iter().map(|&byte| byte.into()).collect::<Vec<u32>>();

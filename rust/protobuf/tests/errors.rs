@@ -52,7 +52,7 @@ fn refused(schema: &Schema, message: &str, value: &Value) -> CodecError {
 }
 
 #[test]
-fn values_that_are_no_message() {
+fn values_that_do_not_fit_the_schema() {
     let schema = schema(GAME);
     let entity = |key, value: Value| {
         let entity = dictionary([("hp", 1.into()), (key, value)]);
@@ -149,7 +149,7 @@ fn values_that_are_no_message() {
 }
 
 #[test]
-fn kinds_of_errors_can_be_told() {
+fn foreign_errors_keep_their_kind() {
     let schema = schema(GAME);
     let error = refused(&schema, "Entity", &dictionary([("hp", "full".into())]));
     let ErrorKind::Other(foreign) = error.kind() else { panic!("{error}") };
@@ -159,7 +159,7 @@ fn kinds_of_errors_can_be_told() {
 }
 
 #[test]
-fn what_proto2_asks_for() {
+fn required_fields_of_proto2() {
     let schema = schema(OLD);
     let id = ("id", 0.into());
     for (value, expected) in [
@@ -219,7 +219,7 @@ fn messages_that_are_nested_too_deeply() {
 }
 
 #[test]
-fn bytes_that_are_no_message() {
+fn invalid_bytes() {
     let schema = schema(GAME);
     let long = format!("7a{}01", "ff".repeat(10));
     for (message, hex, expected) in [
@@ -260,7 +260,7 @@ fn bytes_that_are_no_message() {
 }
 
 #[test]
-fn compact_bytes_that_are_no_message() {
+fn invalid_compact_bytes() {
     let schema = schema(GAME);
     let options = DecodeOptions { wire: Wire::Compact, ..DecodeOptions::default() };
     for (hex, expected) in [
@@ -275,7 +275,7 @@ fn compact_bytes_that_are_no_message() {
 }
 
 #[test]
-fn strict_reading_takes_what_is_written() {
+fn strict_reading_accepts_written_messages() {
     let (new, old) = (schema(GAME), schema(OLD));
     use Wire::{Compact, Protobuf};
     for (schema, wire, message, hex, oddity) in [
@@ -367,7 +367,7 @@ fn limits_are_kept() {
 
 /// One encoder and one decoder process many messages, with errors in between.
 #[test]
-fn memory_is_kept_from_message_to_message() {
+fn memory_is_reused_between_messages() {
     let schema = schema(GAME);
     let entity = schema.message("Entity").unwrap();
     let good =
@@ -479,7 +479,7 @@ fn schemas_that_do_not_compile() {
 
 /// Files that would exhaust the compiler's stack, time or memory.
 #[test]
-fn schemas_without_measure() {
+fn schemas_that_would_exhaust_the_compiler() {
     let compile = |resolve: &dyn Fn(usize) -> Option<String>| {
         let resolve = |name: &str| resolve(name.strip_suffix(".proto")?.parse().ok()?);
         Schema::compile("0.proto", resolve).map(|_| ()).map_err(|error| error.to_string())
@@ -563,7 +563,7 @@ fn schemas_without_measure() {
 }
 
 #[test]
-fn descriptor_sets_without_measure() {
+fn oversized_descriptor_sets() {
     use prost_types::{DescriptorProto, FieldDescriptorProto, FileDescriptorProto, FileDescriptorSet};
 
     let named = |name: String| DescriptorProto { name: Some(name), ..Default::default() };
@@ -636,7 +636,7 @@ fn import_paths() {
 }
 
 #[test]
-fn descriptor_sets_that_are_none() {
+fn invalid_descriptor_sets() {
     let refused = |set: &[u8]| Schema::from_descriptor_set(set).expect_err("it is no schema").to_string();
     let field = |tag: u8, bytes: &[u8]| [&[tag, u8::try_from(bytes.len()).unwrap()], bytes].concat();
     let file = |parts: &[&[u8]]| field(0x0a, &[&field(0x0a, b"m"), &parts.concat()[..]].concat());

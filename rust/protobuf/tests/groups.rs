@@ -118,7 +118,7 @@ fn required_groups() {
 
 /// Bytes that the official implementation reads, and the bytes that it then writes, unknown fields included.
 #[test]
-fn other_bytes() {
+fn groups_are_read_like_the_official_implementation() {
     let schema = schema(OLD);
     let message = schema.message("M").unwrap();
     let (a, g, s, h) = ("1807", "23480124", "2a0178", "3334");
@@ -149,7 +149,7 @@ fn other_bytes() {
 }
 
 #[test]
-fn groups_that_are_none() {
+fn invalid_groups() {
     let schema = schema(OLD);
     for (hex, expected) in [
         ("0b", "unexpected end of data: need 1 byte, 0 left (at byte 1)"),

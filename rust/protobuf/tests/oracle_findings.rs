@@ -8,7 +8,7 @@ use variant_protobuf::{DecodeOptions, Defaults, EncodeOptions};
 /// If a number has several names, it is decoded as the first name in the schema, whatever the order of the
 /// numbers.
 #[test]
-fn aliases_go_by_their_first_name() {
+fn aliases_decode_to_their_first_name() {
     let names = (0..30).map(|index| format!("V{index} = {};", 30 - index % 10)).collect::<String>();
     let text = format!("syntax = \"proto3\"; enum E {{ option allow_alias = true; ZERO = 0; {names} }}");
     let schema = schema(&format!("{text} message M {{ E e = 1; }}"));
@@ -21,7 +21,7 @@ fn aliases_go_by_their_first_name() {
 
 /// A message at the deepest level may hold an empty map: only the entries of a map are a level deeper.
 #[test]
-fn an_empty_map_is_no_level() {
+fn an_empty_map_adds_no_level() {
     let schema = schema("syntax = \"proto3\"; message M { M inner = 1; map<int32, int32> map = 2; }");
     let message = schema.message("M").unwrap();
     let nested =

@@ -183,7 +183,7 @@ fn unknown_fields() {
 }
 
 #[test]
-fn keys_are_names_as_asked_for() {
+fn keys_may_be_string_names() {
     let new = schema(NEW);
     let options = DecodeOptions { string_name_keys: true, ..sparse() };
     let name = |text: &str| Value::StringName(text.to_owned());

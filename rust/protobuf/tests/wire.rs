@@ -77,7 +77,7 @@ fn negative_numbers() {
 /// "Packed Repeated Fields": both forms of a list are accepted, even mixed. "Last One Wins": the last scalar wins,
 /// and messages are merged.
 #[test]
-fn what_parsers_must_accept() {
+fn parsers_accept_non_canonical_messages() {
     let schema = schema(PAGE);
     let read = |message, hex: &str| decoded(&schema, message, Wire::Protobuf, &hex::decode(hex).unwrap());
     let list = dictionary([("f", int32s(&[3, 270, 86942]))]);
@@ -103,7 +103,7 @@ fn maps_are_entries() {
 
 /// Every scalar type with its boundary values: single, packed and unpacked.
 #[test]
-fn borders() {
+fn numbers_at_their_bounds() {
     let types: [(&str, &[i64]); 11] = [
         ("int32", &[0, 1, -1, i32::MAX as i64, i32::MIN as i64]),
         ("int64", &[0, 1, -1, i64::MAX, i64::MIN, i64::MIN + 1]),

@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_debian_archive_serves() {
+    fn only_the_debian_archive_is_used() {
         let found = |addresses: &[&str]| {
             let lines = addresses.iter().map(|address| format!("'{address}/dists/bookworm/InRelease' x 0\n"));
             debian_archive(&lines.collect::<String>())

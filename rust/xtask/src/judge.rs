@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_tally_counts() {
+    fn the_last_summary_is_used() {
         assert_eq!(
             tally("1 passed, 2 failed\nx\n30 passed, 0 failed\n"),
             Some(Tally { passed: 30, failed: 0 })
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crash_is_the_extensions_if_it_was_at_work() {
+    fn crashes_inside_the_extension_count() {
         let crash = "handle_crash: Program crashed with signal 11\n[1] /bin/godot(+0x1)\n";
         assert!(crashed_outside_of("codec", crash));
         assert!(!crashed_outside_of("codec", &format!("{crash}[2] /bin/libcodec.so(+0x2)\n")));
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn every_trouble_is_seen() {
+    fn every_problem_is_found() {
         let bad = [
             "ERROR: Condition \"x\" is true.",
             "SCRIPT ERROR: Parse Error: y",
@@ -230,13 +230,13 @@ mod tests {
     }
 
     #[test]
-    fn harmless_lines_are_not() {
+    fn harmless_lines_are_ignored() {
         let log = "Godot Engine v4.6\ncase: text \"ERROR: in a value\"\nWARNING: a plain warning\n3 passed, 0 failed";
         assert_eq!(complaints(log), Vec::<&str>::new());
     }
 
     #[test]
-    fn errors_belong_to_the_call_before() {
+    fn errors_belong_to_the_previous_call() {
         let log = "@@ expect 0 quiet\n@@ expect 1 one\nERROR: a\n   at: f (x.rs:1)\n@@ expect 1 two\nERROR: b\n\
                    ERROR: c\n@@ expect 0 warns\nWARNING: d\n\
                    @@ expect_script 1 ends\nSCRIPT ERROR: e\n@@ expect 1 differs\nSCRIPT ERROR: f\n@@ end\n";

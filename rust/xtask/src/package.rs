@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_out_of_the_zip_become_text() {
+    fn links_outside_the_zip_become_text() {
         let text = "[a](b.md#c), [`d`](../d.md), [e](#f), [g](https://h)";
         let expected = "[a](b.md#c), `d`, [e](#f), [g](https://h)";
         assert_eq!(without_links(text, |file| file.starts_with("..")), expected);

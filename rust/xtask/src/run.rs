@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn kills_what_does_not_end() {
+    fn kills_processes_that_time_out() {
         let outcome = watch(&mut shell("exec sleep 60"), Echo::Nothing, Duration::from_millis(200)).unwrap();
         assert_eq!(outcome.code(), None);
         assert!(outcome.bad_end().unwrap().contains("did not end by itself"));

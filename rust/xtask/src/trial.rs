@@ -389,7 +389,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_vulkan_probe_is_forgiven() {
+    fn only_the_vulkan_probe_is_ignored() {
         let log = "a\nERROR: no surface\n   at: init (drivers/vulkan/context.cpp:1)\nERROR: x\n   at: f (core/y.cpp:2)";
         assert_eq!(without_vulkan_probe(log), "a\nERROR: x\n   at: f (core/y.cpp:2)");
     }

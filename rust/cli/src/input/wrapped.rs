@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_cannot_expand_without_end() {
+    fn a_block_expands_within_limits() {
         // 64 MiB of one byte, with a window of the same size.
         let mut frame = vec![0x28, 0xB5, 0x2F, 0xFD, 0, 16 << 3];
         (0..512).for_each(|index| frame.extend([2 | u8::from(index == 511), 0, 0x10, 0]));
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_blocks_do_not_fill_the_memory() -> Result<(), String> {
+    fn damaged_blocks_use_bounded_memory() -> Result<(), String> {
         let count = 10_000;
         let mut blocks = vec![Vec::new(); count];
         blocks.push(compress_to_vec(&b"the end"[..], CompressionLevel::Fastest));
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn the_engines_files_are_read() {
+    fn reads_compressed_files_of_the_engine() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/vectors/wrapped.tsv");
         let table = std::fs::read_to_string(path).expect("the vectors are there");
         let bytes = |hex: &str| hex::decode(hex).expect("hexadecimal");

@@ -362,7 +362,7 @@ mod tests {
 
     /// The engine treats keys with a NaN inside as distinct even if their bytes are equal.
     #[test]
-    fn keys_of_the_same_bytes_lose_no_change() {
+    fn changes_of_keys_with_equal_bytes_are_kept() {
         let with = |values: &[i64]| {
             let entries = values.iter().map(|value| (Value::from([f64::NAN]), Value::from(*value)));
             Value::from_iter(entries.chain([("pad".into(), "x".repeat(1000).into())])).encode().unwrap()

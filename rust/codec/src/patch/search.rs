@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn few_changes_are_found_among_any_numbers() {
+    fn few_changes_are_found_among_random_numbers() {
         let mut seed = 1_u64;
         let mut random = |below: u64| {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

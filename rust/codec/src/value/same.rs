@@ -218,7 +218,7 @@ mod tests {
 
     /// Trees with equal hashes would make a Dictionary of such keys take quadratic time.
     #[test]
-    fn trees_have_different_hashes() {
+    fn different_trees_have_different_hashes() {
         let hasher = RandomState::new();
         let trees = trees(9);
         let mut hashes: Vec<u64> = trees.iter().map(|tree| hash_of_key(tree, &hasher)).collect();

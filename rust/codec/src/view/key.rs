@@ -314,7 +314,7 @@ mod tests {
     /// The engine would read other keys: it converts elements of a typed Array, and keeps the last value of a
     /// repeated key.
     #[test]
-    fn a_key_that_is_read_as_another_is_refused() {
+    fn a_key_that_decodes_to_another_key_is_refused() {
         let typed = Array { element: OwnedElementType::Builtin(VariantType::Int), values: vec![1.5.into()] };
         let twice = Dictionary {
             entries: vec![("a".into(), 1.into()), ("a".into(), 2.into())],

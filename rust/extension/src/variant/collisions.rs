@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn random_keys_pass_and_chosen_ones_do_not() {
+    fn crafted_keys_are_refused_and_random_keys_pass() {
         let random = RandomState::new();
         assert!(pass((0..100_000).map(|key| random.hash_one(key) as u32)));
         for size in Buckets::SIZES.into_iter().filter(|size| (4_000..50_000).contains(size)) {
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn small_dictionaries_add_up() {
+    fn costs_of_small_dictionaries_add_up() {
         let mut collisions = Collisions::default();
         let failed = (0..1000).find(|_| {
             let mut buckets = Buckets::default();
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn large_keys_and_keys_within_keys_cost_more() {
+    fn large_and_nested_keys_cost_more() {
         // Each Dictionary has two keys with the same hash, so it costs one comparison; one comparison per
         // key is free.
         assert_eq!(pairs(8, false), 100_000);
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn what_repeats_costs_the_same_again() {
+    fn repeated_keys_cost_the_same() {
         let (mut collisions, mut buckets) = (Collisions::default(), Buckets::default());
         assert!((0..40).all(|_| collisions.add_key(&mut buckets, &TestKey(7, 8), false).is_ok()));
         assert!(collisions.add_effort(buckets.effort()).is_err());
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn names_collide_where_the_engine_hashes_them_alike() {
+    fn names_collide_if_their_engine_hashes_are_equal() {
         let mut collisions = Collisions::default();
         assert!((0..100_000).all(|_| collisions.add_name("hp").is_ok()));
         assert!((0..100_000).all(|index| collisions.add_name(&format!("name {index}")).is_ok()));

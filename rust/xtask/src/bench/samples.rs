@@ -127,7 +127,7 @@ pub mod tests {
     }
 
     #[test]
-    fn a_row_is_made_of_pairs() {
+    fn a_row_is_the_median_of_pairs() {
         let log = "Godot Engine\n@@ {\"bytes\":8.0,\"codec_bytes\":8.0,\"op\":\"encode\",\"engine\":[110,210,310],\
                    \"codec\":[60,60,60],\"idle\":[10,10,10],\"engine_free\":[1,2,3],\"codec_free\":[4,4,4]}\n";
         let row = rows(log, "x", 2).unwrap().remove(0);

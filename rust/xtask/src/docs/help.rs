@@ -92,12 +92,12 @@ mod tests {
     }
 
     #[test]
-    fn all_is_described() {
+    fn descriptions_are_complete() {
         assert_eq!(look_up(LISTED, PAGE).unwrap(), (6, vec![]));
     }
 
     #[test]
-    fn every_gap_is_found() {
+    fn missing_descriptions_are_found() {
         assert_eq!(missing("").len(), 6);
         assert_eq!(
             missing(&PAGE.replace("A codec.", "There is currently no description for this class.")),

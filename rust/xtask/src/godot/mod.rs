@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unfinished_stamp_is_none() {
+    fn an_unfinished_stamp_is_ignored() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join(".complete");
         assert!(read_stamp(&file).is_none());

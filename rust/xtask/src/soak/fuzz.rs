@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn executions_are_those_of_the_statistics() {
+    fn executions_come_from_the_statistics() {
         assert_eq!(
             executed("#2 DONE\nstat::number_of_executed_units: 1185502\nstat::x: 1\n"),
             Some(1_185_502)

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn only_stacks_with_the_extension_count() {
+    fn only_stacks_in_the_extension_count() {
         let engine = "<frame><obj>/usr/bin/godot</obj><fn>a</fn></frame>";
         let ours =
             "<frame><obj>/x/libfast_variant_codec.so</obj><fn>b</fn><file>c.rs</file><line>7</line></frame>";
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_cut_short_is_no_report() {
+    fn a_truncated_report_is_refused() {
         assert!(findings("<?xml version=\"1.0\"?>\n<valgrindoutput><status/>").is_err());
     }
 }

@@ -82,7 +82,7 @@ impl Failure {
 pub fn in_words(error: Error) -> Error {
     match error.kind() {
         ErrorKind::LimitExceeded(limit, most) => {
-            let message = format!("more than {most} {}; gdvar reads at most that", limit.what());
+            let message = format!("more than {most} {}; gdvar reads at most that", limit.unit());
             error.with_kind(ErrorKind::Message(message.into()))
         }
         ErrorKind::TrailingBytes(count) => {

@@ -89,7 +89,7 @@ pub enum ErrorKind {
     #[error("{}; set `allow_trailing_bytes` if this is expected", counted(*.0, "trailing byte", "trailing bytes"))]
     TrailingBytes(usize),
     /// The value exceeds a limit of the caller; the number is the limit's setting.
-    #[error("more than {1} {what}; raise `{name}` if this is expected", what = .0.what(), name = .0.name())]
+    #[error("more than {1} {unit}; raise `{name}` if this is expected", unit = .0.unit(), name = .0.name())]
     LimitExceeded(Limit, u64),
     /// The caller's limits do not allow this type.
     #[error("type {0} is not in `allowed_types`; add it if this is expected")]
@@ -345,7 +345,7 @@ impl Limit {
     }
 
     /// The unit that the limit counts.
-    pub fn what(self) -> &'static str {
+    pub fn unit(self) -> &'static str {
         match self {
             Self::Bytes => "bytes of input",
             Self::Depth => "levels of nesting",

@@ -45,7 +45,7 @@ pub struct Graph {
 
 pub struct Found {
     id: u64,
-    pub what: What,
+    pub form: Form,
     /// The indexes of its values in [`Graph::values`].
     values: Range<usize>,
     /// The names of kept properties that its class does not have. Their values follow the values of the
@@ -59,7 +59,7 @@ pub struct Found {
 }
 
 /// The form in which an object is written.
-pub enum What {
+pub enum Form {
     /// Its class and its properties.
     Object(Arc<Class>),
     /// A resource of the project: its UID and its path.
@@ -93,7 +93,7 @@ impl Graph {
         // Getters may have changed containers. From here on, no script runs.
         graph.walk(value, &memory, |graph, object, place| graph.place(&object, place))?;
         for (index, found) in graph.objects.iter_mut().enumerate() {
-            if found.is_placed && found.is_in_table && matches!(found.what, What::Object(_)) {
+            if found.is_placed && found.is_in_table && matches!(found.form, Form::Object(_)) {
                 found.slot = Some(graph.table.len());
                 add(&mut graph.table, index)?;
             }
@@ -218,11 +218,11 @@ impl Graph {
     /// Refuses a resource in a key if another key has a second instance of the same resource: both keys would be read
     /// as one.
     fn check_key(&mut self, index: usize) -> Result<()> {
-        let What::Resource(place) = &self.objects[index].what else { return Ok(()) };
+        let Form::Resource(place) = &self.objects[index].form else { return Ok(()) };
         make_room_in_map(&mut self.keys)?;
         if *self.keys.entry(place.1.clone()).or_insert(index) != index {
             let reason = format!("two keys are the resource {}, which was loaded twice", quoted(&place.1));
-            self.objects[index].what = What::Refused(Box::new(Error::object(reason)));
+            self.objects[index].form = Form::Refused(Box::new(Error::object(reason)));
         }
         Ok(())
     }
@@ -231,20 +231,20 @@ impl Graph {
     fn add(&mut self, object: &HeldObject, registry: &Registry, memory: &MemoryBudget) -> Result<Found> {
         let first = self.values.len();
         let mut unknown = None;
-        let what = self.what(object, registry).and_then(|what| {
-            if let What::Object(class) = &what
+        let form = self.form(object, registry).and_then(|form| {
+            if let Form::Object(class) = &form
                 && class.keeps_unknown
             {
                 unknown = self.add_unknown(object, class, memory)?;
             }
-            Ok(what)
+            Ok(form)
         });
-        let what = match what {
+        let form = match form {
             Err(error) if matches!(error.kind(), ErrorKind::OutOfMemory(_)) => return Err(error),
-            what => what.unwrap_or_else(|error| What::Refused(Box::new(error))),
+            form => form.unwrap_or_else(|error| Form::Refused(Box::new(error))),
         };
         let values = first..self.values.len();
-        Ok(Found { id: object.id(), what, values, unknown, slot: None, is_placed: false, is_in_table: false })
+        Ok(Found { id: object.id(), form, values, unknown, slot: None, is_placed: false, is_in_table: false })
     }
 
     /// Adds the properties that were kept although the class does not have them.
@@ -277,9 +277,9 @@ impl Graph {
         Ok((!names.is_empty()).then(|| names.into()))
     }
 
-    fn what(&mut self, object: &HeldObject, registry: &Registry) -> Result<What> {
+    fn form(&mut self, object: &HeldObject, registry: &Registry) -> Result<Form> {
         if let Some((uid, path)) = resources::reference(registry, object.value()) {
-            return Ok(What::Resource(Box::new((uid, path))));
+            return Ok(Form::Resource(Box::new((uid, path))));
         }
         let class = Arc::clone(registry.of_object(object)?);
         class.check_kind(object)?;
@@ -289,14 +289,14 @@ impl Graph {
                 None => return Err(Error::object("freed by its own getter")),
             }
         }
-        Ok(What::Object(class))
+        Ok(Form::Object(class))
     }
 
     /// The ids of the objects, each with the name of its class; resources of the project are
     /// omitted.
     pub fn ids(&self) -> impl Iterator<Item = (u64, &str)> {
-        self.objects.iter().filter(|found| found.is_placed).filter_map(|found| match &found.what {
-            What::Object(class) => Some((found.id, class.name.as_str())),
+        self.objects.iter().filter(|found| found.is_placed).filter_map(|found| match &found.form {
+            Form::Object(class) => Some((found.id, class.name.as_str())),
             _ => None,
         })
     }
@@ -308,8 +308,8 @@ impl Graph {
 
     /// The class of the object in this value, if it is written as an object.
     pub fn class_of(&self, value: &Variant) -> Option<&Class> {
-        match &self.find(Reader::new().live_object_id(value))?.what {
-            What::Object(class) => Some(class),
+        match &self.find(Reader::new().live_object_id(value))?.form {
+            Form::Object(class) => Some(class),
             _ => None,
         }
     }

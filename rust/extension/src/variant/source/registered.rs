@@ -9,7 +9,7 @@ use variant_codec::{Error, ErrorKind, Result, VariantType, format};
 use variant_engine::ContainerType;
 
 use super::Walker;
-use crate::variant::classes::graph::{Found, Graph, What};
+use crate::variant::classes::graph::{Form, Found, Graph};
 use crate::variant::classes::{Class, FIRST_VERSION, Registry, tag};
 use crate::variant::stored::script_label;
 
@@ -74,10 +74,10 @@ impl<'s> Walker<'_, 's> {
         sink: &mut S,
         depth: u32,
     ) -> Result<()> {
-        let class = match &found.what {
-            What::Object(class) => class,
-            What::Refused(error) => return Err(Error::clone(error)),
-            What::Resource(place) => {
+        let class = match &found.form {
+            Form::Object(class) => class,
+            Form::Refused(error) => return Err(Error::clone(error)),
+            Form::Resource(place) => {
                 let (uid, path) = &**place;
                 return self.write_tag(sink, (tag::RESOURCE, 2), depth, |sink, dictionary| {
                     sink.text(VariantType::String, Text::Utf8(uid))?;

@@ -421,6 +421,18 @@ fn searches_for_ends_take_linear_time() {
     let dictionaries = |depth| nested("1b0000000100000000000000", depth, &text_of(80));
     assert!(events(&dictionaries(2), 88).contains("value 24..112: 1 at level 2"));
     assert!(!events(&dictionaries(100), 88).contains("value"));
+    // A search that fails counts as well: it does not know this old form of a NodePath.
+    let path = "16000000 01000080 00000000 02000000 01000000 61000000 01000000 61000000";
+    let failing = |depth| nested("1c00000001000000", depth, &array_of(&[&[HP; 80][..], &[path]].concat()));
+    let has_parts = |depth| {
+        let mut log = in_parts(2000)();
+        let hex = array_of(&[&failing(depth), &array_of(&[HP; 200])]);
+        let hex = bytes(&hex);
+        Decoder::new(&hex, Strictness::Lenient, &Limits::unlimited()).write_into(&mut log).expect("lenient");
+        log.events.iter().any(|event| event.contains("elements"))
+    };
+    assert!(has_parts(1));
+    assert!(!has_parts(100));
 }
 
 /// The decoder of a part detects wrong bounds.

@@ -76,9 +76,10 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
             // If skimming fails, decoding reports the error. Skimming stops at a value larger than a part.
             // Without this, each level would skim such values whole, and decoding would take as long as on one
             // thread (canada.json: 5.5 instead of 2.5 ms).
-            let Some(is_part) = skimmer.skip_value(bytes) else { return Ok(first) };
+            let is_part = skimmer.skip_value(bytes);
             let end = skimmer.position();
             self.skimmable = self.skimmable.saturating_sub(end - start);
+            let Some(is_part) = is_part else { return Ok(first) };
             if !is_part {
                 self.hand_over(sink, array, start, index - first)?;
                 self.decode_element(sink, array, &element)

@@ -61,6 +61,10 @@ func _all_values() -> Dictionary[String, Variant]:
 		entries[index] = index
 	var rows: Array = []
 	var text := "a".repeat(1000)
+	# Small containers, many of them for each byte.
+	var nested := {}
+	for index in MANY / 20:
+		nested[index] = [{}, {"a": {"b": {"c": {"d": {}}}}}, {1: {2: {3: {}}}}, [[], [], []]]
 	for index in MANY / 4:
 		dictionaries.append({"name": index, "list": [index]})
 		if index % 3 == 0:
@@ -78,7 +82,7 @@ func _all_values() -> Dictionary[String, Variant]:
 		"String": "a".repeat(LARGE), "String, not ASCII": "ä".repeat(LARGE / 2), "PackedByteArray": bytes,
 		"PackedInt32Array": int32, "PackedFloat64Array": bytes.to_float64_array(), "PackedColorArray": colors,
 		"PackedVector3Array": vectors, "Strings in an Array": texts, "Arrays of vectors": points,
-		"Array[int]": typed, "Dictionary": entries, "rows": rows,
+		"Array[int]": typed, "Dictionary": entries, "rows": rows, "nested containers": nested,
 	}
 
 

@@ -16,7 +16,7 @@ pub use crate::error::Limit;
 use crate::error::{ErrorKind, Result};
 use crate::events::{ElementType, Precision};
 use crate::format::{self, Lane, VariantType};
-use crate::memory::check_memory;
+use crate::memory::{check_memory, check_step};
 
 /// A mask of all types, one bit each at the position of the type's id.
 pub const ALL_TYPES: u64 = (1 << VariantType::COUNT) - 1;
@@ -304,9 +304,9 @@ impl Spent {
     }
 }
 
-/// The number of charged bytes after which free memory is checked again.
+/// The memory that must be free in addition to announced values.
 const AT_ONCE: u64 = 4 << 20;
-/// The first check comes after this many bytes. Small values are not worth a check.
+/// The first check for free memory comes after this many charged bytes. Small values are not worth a check.
 const AT_FIRST: u64 = 256 << 10;
 
 /// The part of a reader's [`Limits`] that is left. Readers of other formats charge the same for the same values.
@@ -525,9 +525,9 @@ impl<'l> Budget<'l> {
         if memory > max_memory {
             return Err(self.limits.exceeded(Limit::Memory).into());
         }
-        let more = memory.saturating_sub(self.admitted).saturating_add(AT_ONCE);
-        check_memory(usize::try_from(more).unwrap_or(usize::MAX))?;
-        self.admitted = memory.saturating_add(AT_ONCE).min(max_memory);
+        let more = memory.saturating_sub(self.admitted);
+        let step = check_step(usize::try_from(more).unwrap_or(usize::MAX))?;
+        self.admitted = memory.saturating_add(step as u64).min(max_memory);
         Ok(())
     }
 }

@@ -20,6 +20,21 @@ pub const LEAST_CHECKED: usize = 256 << 10;
 /// probe for a typical allocation and adapt its thresholds.
 const SPARE: usize = 33 << 20;
 
+/// The bytes that values may take until the next check.
+const STEP: usize = 4 << 20;
+/// As [`STEP`], if little memory is left.
+const SMALL_STEP: usize = 256 << 10;
+/// The address space of a heap. glibc gives each thread heaps of its own, and maps twice this size to align one. If it
+/// cannot, it maps a page for each small allocation, so values take up to 64 times their memory.
+const HEAP: usize = if cfg!(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64")) {
+    64 << 20
+} else {
+    0
+};
+
+/// The number of threads that help with running calls.
+static HELPERS: AtomicUsize = AtomicUsize::new(0);
+
 static BEGUN: AtomicUsize = AtomicUsize::new(0);
 static ENDED: AtomicUsize = AtomicUsize::new(0);
 
@@ -44,8 +59,16 @@ pub fn check_memory(bytes: usize) -> Result<()> {
 #[cold]
 #[inline(never)]
 fn ask(bytes: usize) -> Result<()> {
+    if has_memory(bytes, 0) { Ok(()) } else { Err(ErrorKind::OutOfMemory(bytes).into()) }
+}
+
+/// Whether there are `bytes` contiguous bytes, `more`, and some small allocations.
+#[cold]
+#[inline(never)]
+fn has_memory(bytes: usize, more: usize) -> bool {
     // Engines round allocations up to a power of two.
-    let wanted = bytes.checked_next_power_of_two().and_then(|bytes| bytes.checked_add(SPARE));
+    let wanted =
+        bytes.checked_next_power_of_two().and_then(|bytes| bytes.checked_add(more)?.checked_add(SPARE));
     BEGUN.fetch_add(1, Ordering::SeqCst);
     let mut probe = Vec::<u8>::new();
     let can_have = |wanted| match cfg!(target_family = "wasm") {
@@ -57,7 +80,54 @@ fn ask(bytes: usize) -> Result<()> {
     black_box(&mut probe);
     drop(probe);
     ENDED.fetch_add(1, Ordering::SeqCst);
-    if has_memory { Ok(()) } else { Err(ErrorKind::OutOfMemory(bytes).into()) }
+    has_memory
+}
+
+/// Fails if there is no memory for `bytes` more bytes in small allocations and for the values that follow. Returns how
+/// many bytes those may take before the next check.
+///
+/// # Errors
+/// [`ErrorKind::OutOfMemory`]. If other threads help, it fails while one thread could still go on.
+#[cold]
+pub fn check_step(bytes: usize) -> Result<usize> {
+    let helpers = HELPERS.load(Ordering::Relaxed);
+    let more = bytes.saturating_add(STEP);
+    if has_memory(more, heaps(helpers)) {
+        Ok(STEP)
+    } else if helpers == 0 && has_memory(bytes.saturating_add(SMALL_STEP), 0) {
+        Ok(SMALL_STEP)
+    } else {
+        Err(ErrorKind::OutOfMemory(more).into())
+    }
+}
+
+/// Whether there is memory for `bytes` bytes on this thread and `helpers` others.
+pub fn has_memory_with(helpers: usize, bytes: usize) -> bool {
+    has_memory(bytes, heaps(helpers))
+}
+
+/// The address space with which this thread and `helpers` others each get a new heap.
+fn heaps(helpers: usize) -> usize {
+    HEAP.saturating_mul(helpers.saturating_add(2))
+}
+
+/// Threads that help with a call, until dropped.
+#[derive(Debug)]
+pub struct Helpers(usize);
+
+impl Helpers {
+    /// Lets [`check_step`] leave memory for this many threads more.
+    #[must_use]
+    pub fn new(count: usize) -> Self {
+        HELPERS.fetch_add(count, Ordering::Relaxed);
+        Self(count)
+    }
+}
+
+impl Drop for Helpers {
+    fn drop(&mut self) {
+        HELPERS.fetch_sub(self.0, Ordering::Relaxed);
+    }
 }
 
 /// A copy of these bytes.

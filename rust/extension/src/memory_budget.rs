@@ -1,16 +1,15 @@
 //! [`MemoryBudget`]: checks for free memory while a call builds many small values.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use variant_codec::Result;
-use variant_codec::memory::check_memory;
+use variant_codec::memory::{check_memory, check_step};
 
-/// Check for free memory each time the values may have taken this many bytes: a check for each small value would be
-/// slow, and [`check_memory`] ignores small sizes. A check asks whether twice this size is free: more than the values
-/// take until the next check.
-const AT_ONCE: usize = 4 << 20;
-/// The first check comes sooner, because little may be left when the call begins.
+/// The first check comes after this many bytes: a check for each small value would be slow, and [`check_memory`] ignores
+/// small sizes.
 const FIRST: usize = 256 << 10;
+/// The most that one addition counts: it leads to a check in any case.
+const MOST_AT_ONCE: usize = 4 << 20;
 /// The maximum engine memory that one encoded byte takes, and the overhead of a value, in bytes.
 const MOST_PER_BYTE: usize = 64;
 const PER_VALUE: usize = 64;
@@ -27,7 +26,8 @@ const PER_OBJECT: usize = 8 << 10;
 #[derive(Default)]
 pub struct MemoryBudget {
     taken: AtomicUsize,
-    was_checked: AtomicBool,
+    /// The bytes after which the next check comes, if more than [`FIRST`].
+    step: AtomicUsize,
 }
 
 impl MemoryBudget {
@@ -39,8 +39,7 @@ impl MemoryBudget {
     /// Adds memory that has been taken.
     #[inline]
     pub fn add(&self, bytes: usize) {
-        // Capped to avoid an overflow; more makes no difference.
-        self.taken.fetch_add(bytes.min(AT_ONCE), Ordering::Relaxed);
+        self.taken.fetch_add(bytes.min(MOST_AT_ONCE), Ordering::Relaxed);
     }
 
     /// Adds an error that is kept.
@@ -54,15 +53,19 @@ impl MemoryBudget {
     /// [`ErrorKind::OutOfMemory`](variant_codec::ErrorKind::OutOfMemory).
     #[inline]
     pub fn check(&self) -> Result<()> {
-        let at_once = if self.was_checked.load(Ordering::Relaxed) { AT_ONCE } else { FIRST };
-        if self.unchecked() < at_once {
+        let taken = self.unchecked();
+        if taken < self.step.load(Ordering::Relaxed).max(FIRST) {
             return Ok(());
         }
-        self.was_checked.store(true, Ordering::Relaxed);
         // After a failure, the next value is checked again.
-        check_memory(2 * AT_ONCE)?;
+        self.step.store(check_step(taken.min(MOST_AT_ONCE))?, Ordering::Relaxed);
         self.taken.store(0, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Whether the last check found little memory, so that the next values may take only [`FIRST`] bytes.
+    pub fn is_short(&self) -> bool {
+        (1..=FIRST).contains(&self.step.load(Ordering::Relaxed))
     }
 
     /// Charges a value that has been built.

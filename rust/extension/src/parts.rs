@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use godot::builtin::PackedByteArray;
 use variant_codec::EncodeOptions;
 use variant_codec::format::MAX_BYTES;
-use variant_codec::memory::{check_memory, copied};
+use variant_codec::memory::copied;
 use variant_codec::stream::Decoder;
 use variant_codec::sync::lock;
 use variant_engine::{self as engine, OwnedBytes, Scope, Unfinished, with_gaps};
@@ -27,11 +27,8 @@ use crate::variant::part_tasks::{PartDispatcher, PartTask};
 use crate::variant::source::write_tail;
 use crate::variant::splitter::{Splitter, Tail};
 
-/// The memory that must be free to decode on several threads: this much for each byte of input, and more. A check for
-/// free memory on one thread takes memory for a moment, and the process would end if the engine then had too little on
-/// another.
+/// The memory that must be free to decode on several threads, for each byte of input.
 const USUAL_PER_BYTE: usize = 8;
-const AMPLE: usize = 128 << 20;
 
 /// The number of chunks that a task copies.
 const COPIED_AT_ONCE: usize = 32;
@@ -161,7 +158,9 @@ fn order<'p, 'j>(chunks: &'p [Chunk], index: usize, rest: &mut &'j mut [u8], cop
 
 /// Decodes `data`, a part of the input; returns the value and the offset of its end, or `None` for any error.
 pub fn decode(pool: &Pool, reading: &mut Reading<'_>, data: &[u8]) -> Option<(Built, usize)> {
-    check_memory(data.len().saturating_mul(USUAL_PER_BYTE).saturating_add(AMPLE)).ok()?;
+    if !pool.has_memory(data.len().saturating_mul(USUAL_PER_BYTE)) {
+        return None;
+    }
     let totals = Totals::default();
     let (value, end) = with_gaps(|scope| decode_with_gaps(scope, pool, reading, data, &totals))?;
     // Only a single-threaded decode creates objects.

@@ -7,7 +7,7 @@ use super::types::{Array, Dictionary, NodePath, Object, PackedReals, Reals, Valu
 use crate::error::{ErrorKind, Result};
 use crate::events::{ElementType, Lanes, NodePathParts, Precision, Sink, Text};
 use crate::format::VariantType;
-use crate::memory::check_memory;
+use crate::memory::check_step;
 
 /// Builds a [`Value`] from events.
 ///
@@ -21,6 +21,8 @@ pub struct ValueBuilder {
     only_keys: bool,
     /// Bytes charged since the last check for free memory.
     unchecked: usize,
+    /// The number of charged bytes after which free memory is checked again, if more than [`AT_FIRST`].
+    step: usize,
 }
 
 /// The number of keys that enclose the next value, and the hash of the last value completed inside a key.
@@ -31,8 +33,8 @@ struct Keys {
     hash: u64,
 }
 
-/// The number of charged bytes after which free memory is checked again.
-const AT_ONCE: usize = 4 << 20;
+/// The number of charged bytes after which free memory is checked first.
+const AT_FIRST: usize = 256 << 10;
 
 /// A container being built. If the container is inside a key, `hash` covers the contents so far.
 #[derive(Debug)]
@@ -100,8 +102,8 @@ impl ValueBuilder {
     /// Charges the next allocation, and checks for free memory from time to time.
     fn takes(&mut self, bytes: usize) -> Result<()> {
         self.unchecked = self.unchecked.saturating_add(bytes);
-        if self.unchecked >= AT_ONCE {
-            check_memory(self.unchecked)?;
+        if self.unchecked >= self.step.max(AT_FIRST) {
+            self.step = check_step(self.unchecked)?;
             self.unchecked = 0;
         }
         Ok(())

@@ -46,32 +46,35 @@ pub fn encode_each<K: Default>(
     encode: impl Fn(&Variant, &mut PackedByteArray, &mut K) -> Result<(), Error> + Sync,
 ) -> Batch<PackedByteArray> {
     let reader = Reader::new();
-    let outcome = Outcome::keeping(reasons);
+    let outcome = || Outcome::keeping(reasons);
     let values = match own_if(!parallel, reader, values) {
         Ok(values) => values,
-        Err(error) => return outcome.into_batch(Err(error)),
+        Err(error) => return outcome().into_batch(Err(error)),
     };
     let elements = reader.elements(&values);
-    let created = Slots::of_buffers(elements.len(), |slots| {
-        spread(slots, parallel, |slots, kept| {
-            let mut cost = 0;
-            if !outcome.has_memory(slots) {
-                return;
-            }
-            while !slots.is_empty() && cost < PART_BYTES {
-                let (index, buffer) = (slots.start(), slots.next_bytes());
-                let encoded = element(&elements, index)
-                    .and_then(|value| item("an item to encode", kept, |kept| encode(value, buffer, kept)));
-                if let Err(error) = encoded {
-                    if matches!(error.kind(), ErrorKind::Internal(_)) {
-                        *buffer = PackedByteArray::new();
-                    }
-                    outcome.add_failed(index, error);
+    let fill = |outcome: &Outcome, slots: &mut Slots<'_>, kept: &mut K| {
+        let mut cost = 0;
+        if !outcome.has_memory(slots) {
+            return;
+        }
+        while !slots.is_empty() && cost < PART_BYTES {
+            let (index, buffer) = (slots.start(), slots.next_bytes());
+            let encoded = element(&elements, index)
+                .and_then(|value| item("an item to encode", kept, |kept| encode(value, buffer, kept)));
+            if let Err(error) = encoded {
+                if matches!(error.kind(), ErrorKind::Internal(_)) {
+                    *buffer = PackedByteArray::new();
                 }
-                cost += buffer.len() + ITEM_COST;
+                outcome.add_failed(index, error);
             }
-            outcome.takes(cost);
-        });
+            cost += buffer.len() + ITEM_COST;
+        }
+        outcome.takes(cost);
+    };
+    let (outcome, created) = outcome::run(parallel, outcome, |outcome, parallel| {
+        Slots::of_buffers(elements.len(), |slots| {
+            spread(slots, parallel, |slots, kept| fill(outcome, slots, kept));
+        })
     });
     outcome.into_batch(created)
 }
@@ -162,16 +165,18 @@ fn decode_items<'a>(
     input: impl Fn(usize) -> Result<Input<'a>, Error> + Sync,
     decode: impl Fn(&Input<'_>, &mut KeyCache) -> Result<Built, Error> + Sync,
 ) -> Batch<Variant> {
-    let outcome = Outcome::keeping(reasons);
     let decode_at = |index: usize, keys: &mut KeyCache| {
         let input = input(index)?;
         let bytes = input.bytes().len();
         item("an item to decode", keys, |keys| Ok((decode(&input, keys)?, bytes)))
     };
-    let created = Slots::of_variants(count, |slots| {
-        spread(slots, parallel, |slots, keys| {
-            fill_part(slots, &outcome, |index| decode_at(index, keys));
-        });
+    let outcome = || Outcome::keeping(reasons);
+    let (outcome, created) = outcome::run(parallel, outcome, |outcome, parallel| {
+        Slots::of_variants(count, |slots| {
+            spread(slots, parallel, |slots, keys| {
+                fill_part(slots, outcome, |index| decode_at(index, keys));
+            });
+        })
     });
     outcome.into_batch(created)
 }

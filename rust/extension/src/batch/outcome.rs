@@ -1,12 +1,12 @@
 //! The outcome of a batch.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use godot::builtin::{Array, Variant};
 use godot::meta::Element;
-use variant_codec::Error;
 use variant_codec::sync::lock;
+use variant_codec::{Error, ErrorKind};
 use variant_engine::{OwnArray, Slots};
 
 use super::failed::{Failed, Reasons};
@@ -52,6 +52,8 @@ pub struct Outcome {
     memory: MemoryBudget,
     /// The error if memory ran out. The whole batch then fails.
     no_memory: OnceLock<Error>,
+    /// Whether there was no memory for an item.
+    lacks_memory: AtomicBool,
 }
 
 impl Outcome {
@@ -65,6 +67,7 @@ impl Outcome {
             created: Mutex::default(),
             memory: MemoryBudget::default(),
             no_memory: OnceLock::new(),
+            lacks_memory: AtomicBool::new(false),
         }
     }
 
@@ -109,6 +112,9 @@ impl Outcome {
     pub fn add_failed(&self, index: usize, error: Error) {
         if self.ends_at_first {
             self.last.fetch_min(index, Ordering::Relaxed);
+        }
+        if matches!(error.kind(), ErrorKind::OutOfMemory(_)) {
+            self.lacks_memory.store(true, Ordering::Relaxed);
         }
         self.memory.add_error();
         lock(&self.failed).add(index, error);
@@ -164,6 +170,25 @@ impl Outcome {
     }
 }
 
+/// Runs a batch on several threads if `parallel`. Repeats it on one thread if memory becomes short: several threads need
+/// more.
+pub fn run<R>(
+    parallel: bool,
+    outcome: impl Fn() -> Outcome,
+    mut run: impl FnMut(&Outcome, bool) -> R,
+) -> (Outcome, R) {
+    if parallel {
+        let outcome = outcome();
+        let result = run(&outcome, true);
+        if outcome.no_memory.get().is_none() && !outcome.lacks_memory.load(Ordering::Relaxed) {
+            return (outcome, result);
+        }
+    }
+    let outcome = outcome();
+    let result = run(&outcome, false);
+    (outcome, result)
+}
+
 /// Fills slots with the results of `decode`, which takes an index and also returns the number of bytes read.
 /// Stops after a part, or before items that are skipped because an earlier item failed.
 pub fn fill_part(
@@ -175,7 +200,8 @@ pub fn fill_part(
     if !outcome.has_memory(slots) {
         return;
     }
-    while !slots.is_empty() && cost < PART_BYTES && !outcome.makes_useless(slots.start()) {
+    let part_bytes = if outcome.memory.is_short() { PART_BYTES / 16 } else { PART_BYTES };
+    while !slots.is_empty() && cost < part_bytes && !outcome.makes_useless(slots.start()) {
         let index = slots.start();
         match decode(index) {
             Ok((built, bytes)) => {

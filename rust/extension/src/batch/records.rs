@@ -11,7 +11,7 @@ use variant_codec::{Error, ErrorKind, Limits, Strictness, frames};
 use variant_engine::{self as engine, OwnArray, OwnedBytes, Reader, Slots};
 
 use super::failed::{Failed, Reasons};
-use super::outcome::{Outcome, fill_part};
+use super::outcome::{self, Outcome, fill_part};
 use super::spread::{ITEM_COST, Items as _, item, own_if, spread};
 use crate::memory_budget::MemoryBudget;
 use crate::parts::{Copy, copy_all};
@@ -57,15 +57,12 @@ pub fn frame_each<K: Default>(
     reasons: Reasons,
     append: impl Fn(usize, &mut Vec<u8>, &mut K) -> Result<(), Error> + Sync,
 ) -> Result<Vec<Vec<u8>>, Failed> {
-    let outcome = Outcome::keeping(reasons);
-    let parts = Mutex::new(Vec::new());
-    spread(0..count, parallel, |items: &mut Range<usize>, kept| {
-        let start = items.start;
+    let pack = |outcome: &Outcome, items: &mut Range<usize>, kept: &mut K| {
+        let (start, mut part) = (items.start, Vec::new());
         if outcome.check_memory().is_err() {
             items.start = items.end;
-            return;
+            return (start, part);
         }
-        let mut part = Vec::new();
         while items.left() > 0 && part.len() + (items.start - start) * ITEM_COST < PART_BYTES {
             let index = items.start;
             items.start += 1;
@@ -74,8 +71,20 @@ pub fn frame_each<K: Default>(
             }
         }
         outcome.takes(part.capacity());
-        lock(&parts).push((start, part));
-    });
+        (start, part)
+    };
+    let (outcome, parts) = outcome::run(
+        parallel,
+        || Outcome::keeping(reasons),
+        |outcome, parallel| {
+            let parts = Mutex::new(Vec::new());
+            spread(0..count, parallel, |items, kept| {
+                let part = pack(outcome, items, kept);
+                lock(&parts).push(part);
+            });
+            parts
+        },
+    );
     outcome.check_memory().map_err(|error| Failed::one(0, error))?;
     let (failed, _) = outcome.into_failed();
     if !failed.indexes.is_empty() {
@@ -204,8 +213,8 @@ impl Unpacking {
         if !parallel {
             return self.step_with(count, value::decode);
         }
-        self.advance(count, |part, slots, _, _| {
-            spread(slots, true, |slots, keys| {
+        self.advance(count, true, |part, slots, parallel, _, _| {
+            spread(slots, parallel, |slots, keys| {
                 part.fill(slots, keys, &mut Spent::default(), &mut value::decode);
             });
         })
@@ -217,7 +226,7 @@ impl Unpacking {
         count: usize,
         mut decode: impl FnMut(Reading<'_>, Range<usize>, &mut Spent) -> Result<(Built, usize), Error>,
     ) -> bool {
-        self.advance(count, |part, mut slots, keys, spent| {
+        self.advance(count, false, |part, mut slots, _, keys, spent| {
             while !slots.is_empty() && foreground::goes_on() {
                 part.fill(&mut slots, keys, spent, &mut decode);
             }
@@ -227,16 +236,18 @@ impl Unpacking {
     fn advance(
         &mut self,
         count: usize,
-        run: impl FnOnce(&UnpackedPart<'_>, Slots<'_>, &mut KeyCache, &mut Spent),
+        parallel: bool,
+        mut run: impl FnMut(&UnpackedPart<'_>, Slots<'_>, bool, &mut KeyCache, &mut Spent),
     ) -> bool {
         let start = self.values.len();
         let records = &self.records[start..];
         let records = &records[..count.min(records.len())];
-        let outcome = Outcome::ending_at_first();
-        let part = UnpackedPart { records, bytes: &self.bytes, limits: &self.limits, outcome: &outcome };
         let mut spent = self.spent;
         let mut keys = KeyCache::after(std::mem::take(&mut self.collisions));
-        let filled = Slots::of_variants(records.len(), |slots| run(&part, slots, &mut keys, &mut spent));
+        let (outcome, filled) = outcome::run(parallel, Outcome::ending_at_first, |outcome, parallel| {
+            let part = UnpackedPart { records, bytes: &self.bytes, limits: &self.limits, outcome };
+            Slots::of_variants(records.len(), |slots| run(&part, slots, parallel, &mut keys, &mut spent))
+        });
         let mut values = filled.map(|(values, ())| values).unwrap_or_else(|error| {
             outcome.add_failed(0, error);
             OwnArray::new()

@@ -67,6 +67,7 @@ pub fn spread<T: Items, K: Default>(mut items: T, parallel: bool, work: impl Fn(
     let per_part = (len - items.left()).max(1);
     if items.left() / per_part >= settings::parallel_threshold() / PART_BYTES
         && let Some(pool) = parallel.then(pool).flatten()
+        && pool.has_memory(0)
     {
         let run = |mut items: T, add: &dyn Fn(T)| {
             if !foreground::goes_on() {

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use variant_codec::memory::{Helpers, has_memory_with};
 use variant_codec::sync::lock;
 
 use rayon::{ScopeFifo, ThreadPool, ThreadPoolBuilder};
@@ -20,6 +21,9 @@ pub const STACK_BYTES: usize = 8 << 20;
 /// The maximum time that unloading the library waits for a call. If the call takes longer, the library stays
 /// loaded.
 const LONGEST_CALL: Duration = Duration::from_secs(10);
+
+/// The memory that must be free before several threads work.
+const AMPLE: usize = 128 << 20;
 
 struct Tasks<T, F> {
     tasks: Mutex<VecDeque<T>>,
@@ -61,6 +65,7 @@ pub fn share<T: Send, R>(
     lead: impl FnOnce(&dyn Fn(T)) -> R,
 ) -> R {
     let _waited_for = Foreground::enter();
+    let _helpers = Helpers::new(pool.helpers());
     let tasks = Tasks { tasks: Mutex::new(VecDeque::new()), run };
     pool.threads.in_place_scope_fifo(|scope| {
         let result = lead(&|task| tasks.add(scope, task));
@@ -167,6 +172,17 @@ impl Pool {
             .build()
             .ok()?;
         Some(Self { threads, handles })
+    }
+
+    /// The number of threads.
+    fn helpers(&self) -> usize {
+        self.threads.current_num_threads()
+    }
+
+    /// Whether there is memory for `bytes` bytes on all threads. A check on one thread takes memory for a moment, and the
+    /// process would end if the engine then had too little on another.
+    pub fn has_memory(&self, bytes: usize) -> bool {
+        has_memory_with(self.helpers(), bytes.saturating_add(AMPLE))
     }
 
     /// Runs `work` on one of the threads, and waits for it.

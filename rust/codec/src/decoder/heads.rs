@@ -54,11 +54,8 @@ impl<'a, D: Dialect> Decoder<'a, D> {
         self.check_depth()?;
         let bits = self.u32()?;
         let header = self.header_of(bits, at)?;
-        if let Err(error) = self.budget.value(header.ty) {
-            // Decoding checks the header bits before it charges the value, so their error comes first.
-            self.odd(bits & !D::header_mask(header.ty) != 0, at, Oddity::HeaderBits)?;
-            return Err(error.at(at));
-        }
+        self.odd(bits & !D::header_mask(header.ty) != 0, at, Oddity::HeaderBits)?;
+        self.budget.value(header.ty).at(at)?;
         Ok(header)
     }
 

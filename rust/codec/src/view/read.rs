@@ -3,7 +3,7 @@
 use super::cursor::{Form, View};
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
-use crate::events::{Lanes, Precision};
+use crate::events::Lanes;
 use crate::format::{Shape, VariantType};
 use crate::value::Value;
 use crate::wire::{Cursor, Header, Number};
@@ -60,7 +60,6 @@ impl<'a, D: Dialect> View<'a, D> {
         let mut decoder = self.decoder();
         match self.form {
             Form::Value(VariantType::String | VariantType::StringName) => {
-                self.check_header()?;
                 decoder.header_here()?;
                 decoder.text_here()
             }
@@ -80,8 +79,6 @@ impl<'a, D: Dialect> View<'a, D> {
             }
             _ => return Err(self.unexpected("a value of components")),
         };
-        // The header bit for 64-bit components has a meaning only for types made of `real_t`.
-        let precision = if self.ty().is_real() { precision } else { Precision::Single };
         Ok(Lanes { precision, le: self.bytes_at(at, self.ty().lanes_bytes(precision))? })
     }
 

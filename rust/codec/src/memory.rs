@@ -53,13 +53,11 @@ pub fn checks() -> (usize, usize) {
 /// [`ErrorKind::OutOfMemory`].
 #[inline]
 pub fn check_memory(bytes: usize) -> Result<()> {
-    if bytes < LEAST_CHECKED { Ok(()) } else { ask(bytes) }
-}
-
-#[cold]
-#[inline(never)]
-fn ask(bytes: usize) -> Result<()> {
-    if has_memory(bytes, 0) { Ok(()) } else { Err(ErrorKind::OutOfMemory(bytes).into()) }
+    if bytes < LEAST_CHECKED || has_memory(bytes, 0) {
+        Ok(())
+    } else {
+        Err(ErrorKind::OutOfMemory(bytes).into())
+    }
 }
 
 /// Whether there are `bytes` contiguous bytes, `more`, and some small allocations.

@@ -9,6 +9,7 @@
 //! assert!(check_memory(usize::MAX).is_err());
 //! ```
 
+use std::cell::Cell;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -32,8 +33,10 @@ const HEAP: usize = if cfg!(all(target_os = "linux", target_env = "gnu", target_
     0
 };
 
-/// The number of threads that help with running calls.
-static HELPERS: AtomicUsize = AtomicUsize::new(0);
+thread_local! {
+    /// The number of other threads that work on the same call.
+    static HELPERS: Cell<usize> = const { Cell::new(0) };
+}
 
 static BEGUN: AtomicUsize = AtomicUsize::new(0);
 static ENDED: AtomicUsize = AtomicUsize::new(0);
@@ -88,7 +91,7 @@ fn has_memory(bytes: usize, more: usize) -> bool {
 /// [`ErrorKind::OutOfMemory`]. If other threads help, it fails while one thread could still go on.
 #[cold]
 pub fn check_step(bytes: usize) -> Result<usize> {
-    let helpers = HELPERS.load(Ordering::Relaxed);
+    let helpers = HELPERS.get();
     let more = bytes.saturating_add(STEP);
     if has_memory(more, heaps(helpers)) {
         Ok(STEP)
@@ -109,23 +112,20 @@ fn heaps(helpers: usize) -> usize {
     HEAP.saturating_mul(helpers.saturating_add(2))
 }
 
-/// Threads that help with a call, until dropped.
-#[derive(Debug)]
-pub struct Helpers(usize);
+/// Runs `work` while `helpers` other threads work on the same call, so that [`check_step`] leaves memory for them.
+pub fn with_helpers<R>(helpers: usize, work: impl FnOnce() -> R) -> R {
+    struct Restore(usize);
 
-impl Helpers {
-    /// Lets [`check_step`] leave memory for this many threads more.
-    #[must_use]
-    pub fn new(count: usize) -> Self {
-        HELPERS.fetch_add(count, Ordering::Relaxed);
-        Self(count)
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            HELPERS.set(self.0);
+        }
     }
-}
 
-impl Drop for Helpers {
-    fn drop(&mut self) {
-        HELPERS.fetch_sub(self.0, Ordering::Relaxed);
-    }
+    let before = HELPERS.get();
+    let _restore = Restore(before);
+    HELPERS.set(before.saturating_add(helpers));
+    work()
 }
 
 /// A copy of these bytes.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use variant_codec::memory::{Helpers, has_memory_with};
+use variant_codec::memory::{has_memory_with, with_helpers};
 use variant_codec::sync::lock;
 
 use rayon::{ScopeFifo, ThreadPool, ThreadPoolBuilder};
@@ -27,6 +27,7 @@ const AMPLE: usize = 128 << 20;
 
 struct Tasks<T, F> {
     tasks: Mutex<VecDeque<T>>,
+    helpers: usize,
     run: F,
 }
 
@@ -49,7 +50,7 @@ impl<T: Send, F: Fn(T, &dyn Fn(T)) + Sync> Tasks<T, F> {
         let task = lock(&self.tasks).pop_front();
         let found = task.is_some();
         if let Some(task) = task {
-            (self.run)(task, &|task| self.add(scope, task));
+            with_helpers(self.helpers, || (self.run)(task, &|task| self.add(scope, task)));
         }
         found
     }
@@ -65,10 +66,10 @@ pub fn share<T: Send, R>(
     lead: impl FnOnce(&dyn Fn(T)) -> R,
 ) -> R {
     let _waited_for = Foreground::enter();
-    let _helpers = Helpers::new(pool.helpers());
-    let tasks = Tasks { tasks: Mutex::new(VecDeque::new()), run };
+    let helpers = pool.helpers();
+    let tasks = Tasks { tasks: Mutex::new(VecDeque::new()), helpers, run };
     pool.threads.in_place_scope_fifo(|scope| {
-        let result = lead(&|task| tasks.add(scope, task));
+        let result = with_helpers(helpers, || lead(&|task| tasks.add(scope, task)));
         while tasks.run_next(scope) {}
         result
     })
@@ -90,11 +91,7 @@ static POOL: LazyPool = Mutex::new(None);
 /// The pool for the calling thread, created when first needed; `None` if that thread works alone.
 pub fn pool() -> Option<Arc<Pool>> {
     // The foreground pool has one thread fewer than configured, because the calling thread works, too.
-    if foreground::in_background() {
-        background_pool()
-    } else {
-        kept(&POOL, || Pool::start(thread_count() - 1, false))
-    }
+    if foreground::in_background() { background_pool() } else { kept(&POOL, false, || thread_count() - 1) }
 }
 
 /// The pool for jobs, which leaves one core to the game.
@@ -102,11 +99,24 @@ static BACKGROUND: LazyPool = Mutex::new(None);
 
 /// The pool for jobs, created when first needed; `None` if it can have no threads.
 pub fn background_pool() -> Option<Arc<Pool>> {
-    kept(&BACKGROUND, || Pool::start((thread_count() - 1).max(1), true))
+    kept(&BACKGROUND, true, || (thread_count() - 1).max(1))
 }
 
-fn kept(pool: &LazyPool, start: impl FnOnce() -> Option<Pool>) -> Option<Arc<Pool>> {
-    lock(pool).get_or_insert_with(|| start().map(Arc::new)).clone()
+fn kept(pool: &LazyPool, in_background: bool, count: impl FnOnce() -> usize) -> Option<Arc<Pool>> {
+    let mut pool = lock(pool);
+    if pool.is_none() {
+        let count = count();
+        if !has_memory_for(count) {
+            return None;
+        }
+        *pool = Some(Pool::start(count, in_background).map(Arc::new));
+    }
+    pool.clone().flatten()
+}
+
+/// Whether there is memory to start this many threads.
+pub fn has_memory_for(threads: usize) -> bool {
+    has_memory_with(threads, threads.saturating_mul(STACK_BYTES))
 }
 
 /// The configured number of threads; by default one per core, and on the web one.

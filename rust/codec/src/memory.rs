@@ -63,7 +63,7 @@ pub fn check_memory(bytes: usize) -> Result<()> {
     }
 }
 
-/// Whether there are `bytes` contiguous bytes, `more`, and some small allocations.
+/// Whether there is memory for `bytes` contiguous bytes, for `more` bytes, and for some small allocations.
 #[cold]
 #[inline(never)]
 fn has_memory(bytes: usize, more: usize) -> bool {
@@ -92,13 +92,12 @@ fn has_memory(bytes: usize, more: usize) -> bool {
 #[cold]
 pub fn check_step(bytes: usize) -> Result<usize> {
     let helpers = HELPERS.get();
-    let more = bytes.saturating_add(STEP);
-    if has_memory(more, heaps(helpers)) {
+    if has_memory(bytes, STEP.saturating_add(heaps(helpers))) {
         Ok(STEP)
-    } else if helpers == 0 && has_memory(bytes.saturating_add(SMALL_STEP), 0) {
+    } else if helpers == 0 && has_memory(bytes, SMALL_STEP) {
         Ok(SMALL_STEP)
     } else {
-        Err(ErrorKind::OutOfMemory(more).into())
+        Err(ErrorKind::OutOfMemory(bytes.saturating_add(STEP)).into())
     }
 }
 

@@ -16,7 +16,7 @@ pub use crate::error::Limit;
 use crate::error::{ErrorKind, Result};
 use crate::events::{ElementType, Precision};
 use crate::format::{self, Lane, VariantType};
-use crate::memory::{check_memory, check_step};
+use crate::memory::{LEAST_CHECKED, check_memory, check_step};
 
 /// A mask of all types, one bit each at the position of the type's id.
 pub const ALL_TYPES: u64 = (1 << VariantType::COUNT) - 1;
@@ -307,7 +307,7 @@ impl Spent {
 /// The memory that must be free in addition to announced values.
 const AT_ONCE: u64 = 4 << 20;
 /// The first check for free memory comes after this many charged bytes. Small values are not worth a check.
-const AT_FIRST: u64 = 256 << 10;
+const AT_FIRST: u64 = LEAST_CHECKED as u64;
 
 /// The part of a reader's [`Limits`] that is left. Readers of other formats charge the same for the same values.
 #[derive(Debug)]

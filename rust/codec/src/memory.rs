@@ -15,7 +15,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::error::{ErrorKind, Result};
 
-/// Requests below this size in bytes are not checked, because memory is left for small allocations.
+/// Requests below this size in bytes are not checked, because memory is left for small allocations. Also the bytes that
+/// values may take until the first check, and between checks if little memory is left.
 pub const LEAST_CHECKED: usize = 256 << 10;
 /// Memory to leave for small allocations. It is more than 32 MiB, so that the C library does not mistake the
 /// probe for a typical allocation and adapt its thresholds.
@@ -23,8 +24,6 @@ const SPARE: usize = 33 << 20;
 
 /// The bytes that values may take until the next check.
 const STEP: usize = 4 << 20;
-/// As [`STEP`], if little memory is left.
-const SMALL_STEP: usize = 256 << 10;
 /// The address space of a heap. glibc gives each thread heaps of its own, and maps twice this size to align one. If it
 /// cannot, it maps a page for each small allocation, so values take up to 64 times their memory.
 const HEAP: usize = if cfg!(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64")) {
@@ -63,7 +62,7 @@ pub fn check_memory(bytes: usize) -> Result<()> {
     }
 }
 
-/// Whether there is memory for `bytes` contiguous bytes, for `more` bytes, and for some small allocations.
+/// Returns whether `bytes` contiguous bytes, `more` bytes and some small allocations fit in memory.
 #[cold]
 #[inline(never)]
 fn has_memory(bytes: usize, more: usize) -> bool {
@@ -94,14 +93,14 @@ pub fn check_step(bytes: usize) -> Result<usize> {
     let helpers = HELPERS.get();
     if has_memory(bytes, STEP.saturating_add(heaps(helpers))) {
         Ok(STEP)
-    } else if helpers == 0 && has_memory(bytes, SMALL_STEP) {
-        Ok(SMALL_STEP)
+    } else if helpers == 0 && has_memory(bytes, LEAST_CHECKED) {
+        Ok(LEAST_CHECKED)
     } else {
         Err(ErrorKind::OutOfMemory(bytes.saturating_add(STEP)).into())
     }
 }
 
-/// Whether there is memory for `bytes` bytes on this thread and `helpers` others.
+/// Returns whether `bytes` bytes fit in memory, with the heaps of this thread and `helpers` others.
 pub fn has_memory_with(helpers: usize, bytes: usize) -> bool {
     has_memory(bytes, heaps(helpers))
 }

@@ -3,11 +3,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use variant_codec::Result;
-use variant_codec::memory::{check_memory, check_step};
+use variant_codec::memory::{LEAST_CHECKED, check_memory, check_step};
 
-/// The first check comes after this many bytes: a check for each small value would be slow, and [`check_memory`] ignores
-/// small sizes.
-const FIRST: usize = 256 << 10;
 /// The most that one addition counts: it leads to a check in any case.
 const MOST_AT_ONCE: usize = 4 << 20;
 /// The maximum engine memory that one encoded byte takes, and the overhead of a value, in bytes.
@@ -26,7 +23,7 @@ const PER_OBJECT: usize = 8 << 10;
 #[derive(Default)]
 pub struct MemoryBudget {
     taken: AtomicUsize,
-    /// The bytes after which the next check comes, if more than [`FIRST`].
+    /// The bytes after which the next check comes, if more than [`LEAST_CHECKED`]: a check for each small value would be slow.
     step: AtomicUsize,
 }
 
@@ -54,7 +51,7 @@ impl MemoryBudget {
     #[inline]
     pub fn check(&self) -> Result<()> {
         let taken = self.unchecked();
-        if taken < self.step.load(Ordering::Relaxed).max(FIRST) {
+        if taken < self.step.load(Ordering::Relaxed).max(LEAST_CHECKED) {
             return Ok(());
         }
         // After a failure, the next value is checked again.
@@ -63,9 +60,9 @@ impl MemoryBudget {
         Ok(())
     }
 
-    /// Whether the last check found little memory, so that the next values may take only [`FIRST`] bytes.
+    /// Whether the last check found little memory, so that the next values may take only [`LEAST_CHECKED`] bytes.
     pub fn is_short(&self) -> bool {
-        (1..=FIRST).contains(&self.step.load(Ordering::Relaxed))
+        (1..=LEAST_CHECKED).contains(&self.step.load(Ordering::Relaxed))
     }
 
     /// Charges a value that has been built.

@@ -7,7 +7,7 @@ use super::types::{Array, Dictionary, NodePath, Object, PackedReals, Reals, Valu
 use crate::error::{ErrorKind, Result};
 use crate::events::{ElementType, Lanes, NodePathParts, Precision, Sink, Text};
 use crate::format::VariantType;
-use crate::memory::check_step;
+use crate::memory::{LEAST_CHECKED, check_step};
 
 /// Builds a [`Value`] from events.
 ///
@@ -21,7 +21,7 @@ pub struct ValueBuilder {
     only_keys: bool,
     /// Bytes charged since the last check for free memory.
     unchecked: usize,
-    /// The number of charged bytes after which free memory is checked again, if more than [`AT_FIRST`].
+    /// The number of charged bytes after which free memory is checked again, if more than [`LEAST_CHECKED`].
     step: usize,
 }
 
@@ -32,9 +32,6 @@ struct Keys {
     level: u32,
     hash: u64,
 }
-
-/// The number of charged bytes after which free memory is checked first.
-const AT_FIRST: usize = 256 << 10;
 
 /// A container being built. If the container is inside a key, `hash` covers the contents so far.
 #[derive(Debug)]
@@ -102,7 +99,7 @@ impl ValueBuilder {
     /// Charges the next allocation, and checks for free memory from time to time.
     fn takes(&mut self, bytes: usize) -> Result<()> {
         self.unchecked = self.unchecked.saturating_add(bytes);
-        if self.unchecked >= self.step.max(AT_FIRST) {
+        if self.unchecked >= self.step.max(LEAST_CHECKED) {
             self.step = check_step(self.unchecked)?;
             self.unchecked = 0;
         }

@@ -52,7 +52,7 @@ pub struct Outcome {
     memory: MemoryBudget,
     /// The error if memory ran out. The whole batch then fails.
     no_memory: OnceLock<Error>,
-    /// Whether there was no memory for an item.
+    /// Whether an item failed because memory was short.
     lacks_memory: AtomicBool,
 }
 

@@ -114,7 +114,7 @@ fn kept(pool: &LazyPool, in_background: bool, count: impl FnOnce() -> usize) -> 
     pool.clone().flatten()
 }
 
-/// Whether there is memory to start this many threads.
+/// Returns whether the stacks and heaps of this many threads fit in memory.
 pub fn has_memory_for(threads: usize) -> bool {
     has_memory_with(threads, threads.saturating_mul(STACK_BYTES))
 }
@@ -189,8 +189,8 @@ impl Pool {
         self.threads.current_num_threads()
     }
 
-    /// Whether there is memory for `bytes` bytes on all threads. A check on one thread takes memory for a moment, and the
-    /// process would end if the engine then had too little on another.
+    /// Returns whether `bytes` bytes fit in memory while all threads work. A check on one thread takes memory for a moment,
+    /// and the process would end if the engine then had too little on another.
     pub fn has_memory(&self, bytes: usize) -> bool {
         has_memory_with(self.helpers(), bytes.saturating_add(AMPLE))
     }

@@ -137,7 +137,7 @@ func test_reports() -> bool:
 	checks.truth("the reason of the first", refused.get_error(0).contains("Vector4"), refused.get_error(0))
 	checks.truth("the place of the second", refused.get_error(2).contains("[0]"), refused.get_error(2))
 	checks.same_bytes("nothing was written", before, FileAccess.get_file_as_bytes(OLD))
-	var lossy := FastVariantCodec.convert_file_to_godot3(SAVED, OLD, true)
+	var lossy := FastVariantCodec.convert_file_to_godot3(SAVED, OLD, null, true)
 	checks.same_value("lossy changes", {"Vector4 to Quat": 1, "Vector2i to Vector2": 1, "number to rounded number": 1},
 			lossy.value.changes)
 	return true

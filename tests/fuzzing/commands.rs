@@ -27,7 +27,10 @@ pub fn check(data: &[u8]) {
     let open = || Input::of_bytes("input", data.to_vec(), &format);
     let mut out = Output::new(io::sink());
     let _ = textconv::textconv("input", open(), &mut out);
-    repair::search(data, &[]).lost.iter().for_each(|lost| assert!(lost.end <= data.len()));
+    for is_godot3 in [false, true] {
+        let found = repair::search(data, &[], is_godot3);
+        assert!(found.whole.iter().chain(&found.lost).all(|range| range.end <= data.len()));
+    }
     let Ok(input) = open() else { return };
     let notation = if tail.below(2) > 0 { Notation::Plain } else { Notation::Lossless };
     let _ = show::show(&input, "", true, 1000, &mut out);
@@ -41,7 +44,7 @@ pub fn check(data: &[u8]) {
         let _ = query(&input, "..", &options, &mut out);
     }
     let limits = gdvar::input::limits();
-    let is_good = verdict(&input, &limits).is_ok();
+    let is_good = verdict(&input).is_ok();
     let all = input.each(0..u64::MAX, |_, _, bytes| {
         check_json(bytes, &limits);
         Ok(())
@@ -58,7 +61,12 @@ pub fn check_json(bytes: &[u8], limits: &Limits) {
     let Ok(value) = value else { return };
     // Compare with a new encoding: `bytes` may lack the padding at the end.
     let exact = exact::encode(&mut &value).map_err(|error| error.to_string());
-    assert_eq!(json::encode(&text, As::Value), exact);
+    let encoded = json::encode(&text, As::Value);
+    let is_canonical = Limits { allow_non_canonical: false, ..limits.clone() };
+    // A text with a byte-order mark has no canonical encoding.
+    if encoded.is_ok() || Value::decode(bytes, &is_canonical).is_ok() {
+        assert_eq!(encoded, exact);
+    }
     let mut plain = Vec::new();
     json::append(bytes, limits, &mut Checker::default(), Notation::Plain, &mut plain)
         .expect("as the other notation");

@@ -22,7 +22,9 @@ fn check_outline(data: &[u8]) {
     let mut decoder = Decoder::new(data, Strictness::Lenient, &limits);
     let read = decoder.write_into(&mut builder);
     assert_eq!(outline.error(), read.as_ref().err());
-    assert_eq!(outline.end(), decoder.position());
+    // The outline also shows the items before the end of a container whose count is too large.
+    let has_bad_count = matches!(outline.error().map(Error::kind), Some(ErrorKind::BadCount { .. }));
+    assert!(outline.end() == decoder.position() || has_bad_count && outline.end() > decoder.position());
     if read.is_ok() {
         check_value(&outline, 0, &builder.into_value(), &Role::Root, "the engine's strictness");
     }

@@ -27,14 +27,13 @@ impl Checker {
 }
 
 /// Checks all files, even if some are damaged.
-pub fn check(files: &[PathBuf], format: &Format, allow_non_canonical: bool, out: &mut Output) -> Outcome<()> {
-    let limits = Limits { allow_non_canonical, ..input::limits() };
+pub fn check(files: &[PathBuf], format: &Format, out: &mut Output) -> Outcome<()> {
     input::refuse_stdin_twice(files.iter().map(PathBuf::as_path))?;
     let (mut damaged, mut unread) = (false, false);
     for file in files {
         let checked = Input::open(file, format).and_then(|mut input| {
             input.shows_progress = true;
-            verdict(&input, &limits)
+            verdict(&input)
         });
         match checked {
             // Flush before the error of a later file is printed.
@@ -62,12 +61,18 @@ pub fn check(files: &[PathBuf], format: &Format, allow_non_canonical: bool, out:
 ///
 /// # Errors
 /// Fails if a value in the file is invalid.
-pub fn verdict(input: &Input, limits: &Limits) -> Outcome<String> {
+pub fn verdict(input: &Input) -> Outcome<String> {
+    if input.size()? == 0 {
+        return Err(Failure::Data(format!(
+            "{}: 0 bytes: it has no records; a full disk leaves such files, too",
+            input.name
+        )));
+    }
     let mut count = 0_u64;
     input.each_in_parallel(
         |(found, checker): &mut (u64, Checker), index, offset, bytes| {
             *found += 1;
-            let checked = checker.check(bytes, limits);
+            let checked = checker.check(bytes, &input.limits);
             checked.map_err(|error| Failure::data_at(&input.name_of(index), error, bytes, offset))
         },
         |(found, _)| {

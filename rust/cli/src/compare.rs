@@ -98,6 +98,8 @@ impl Comparison<'_, '_> {
             }
             Failure::data(&format!("{old_name} and {new_name}"), &error)
         };
+        let old = &exact::canonical(old, &self.limits, &mut Checker::default()).map_err(failed)?;
+        let new = &exact::canonical(new, &self.limits, &mut Checker::default()).map_err(failed)?;
         // Ask for one more difference than is printed, to know whether more differences exist.
         let found = differences(old, new, self.left.saturating_add(1), &self.limits).map_err(failed)?;
         let is_equal =

@@ -6,6 +6,7 @@ use variant_codec::stream::{Decoder, Source as _};
 use variant_codec::{Error, Limits, Result, Strictness, VariantType, View, frames};
 
 use crate::check::Checker;
+use crate::exact::canonical;
 use crate::failure::{Failure, Outcome};
 use crate::input::{self, Input};
 use crate::output::{Output, Target};
@@ -19,8 +20,8 @@ pub enum To {
     Records,
 }
 
-/// Writes all values in the form `to`, by default the form of the input. Copies the bytes of the values,
-/// unless Godot 3's format is written. Prints on standard error which types change.
+/// Writes all values in the form `to`, by default the form of the input, and in canonical encodings. Prints on
+/// standard error which types change.
 pub fn convert(
     input: &Input,
     to: Option<To>,
@@ -65,7 +66,7 @@ fn each_checked(input: &Input, mut take: impl FnMut(&[u8]) -> Result<()>) -> Out
     let limits = input::limits();
     let mut checker = Checker::default();
     input.each(0..u64::MAX, |index, offset, bytes| {
-        let taken = checker.check(bytes, &limits).and_then(|()| take(bytes));
+        let taken = canonical(bytes, &limits, &mut checker).and_then(|bytes| take(&bytes));
         taken.map_err(|error| Failure::data_at(&input.name_of(index), error, bytes, offset))
     })
 }

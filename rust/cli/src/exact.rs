@@ -2,10 +2,12 @@
 //! wrote the value, otherwise 32 bits. An [`Encoder`] by itself uses one width for all values, as an engine
 //! does.
 
+use std::borrow::Cow;
+
 use variant_codec::stream::{
     Decoder, ElementType, Encoder, Fingerprint, Lanes, NodePathParts, Precision, Sink, Source, Text,
 };
-use variant_codec::{EncodeOptions, Limits, Result, Strictness, VariantType};
+use variant_codec::{EncodeOptions, ErrorKind, Limits, Result, Strictness, Value, VariantType};
 
 use crate::check::Checker;
 
@@ -19,12 +21,26 @@ pub fn encode(source: &mut impl Source) -> Result<Vec<u8>> {
     Ok(exact.sink.into_output())
 }
 
+/// The canonical encoding of an encoded value, which usually is canonical already.
+///
+/// # Errors
+/// Fails if [`Value::decode`] fails.
+pub fn canonical<'b>(bytes: &'b [u8], limits: &Limits, checker: &mut Checker) -> Result<Cow<'b, [u8]>> {
+    let is_canonical = Limits { allow_non_canonical: false, ..limits.clone() };
+    match checker.check(bytes, &is_canonical) {
+        Err(error) if matches!(error.kind(), ErrorKind::NotCanonical(_)) && limits.allow_non_canonical => {
+            encode(&mut &Value::decode(bytes, limits)?).map(Cow::Owned)
+        }
+        checked => checked.map(|()| Cow::Borrowed(bytes)),
+    }
+}
+
 /// The fingerprint of an encoded value, as computed by the engine that wrote it.
 ///
 /// # Errors
 /// Fails if [`Value::decode`] fails.
 pub fn fingerprint(bytes: &[u8], limits: &Limits) -> Result<u64> {
-    Checker::default().check(bytes, limits)?;
+    let bytes = &canonical(bytes, limits, &mut Checker::default())?;
     let mut exact = Exact::new(Fingerprint::default());
     Decoder::new(bytes, Strictness::Strict, limits).decode_only(&mut exact)?;
     Ok(exact.sink.finish())

@@ -52,7 +52,8 @@ enum Command {
     FromJson(FromJson),
     /// Run a filter in jq's language on each record
     Query(Query),
-    /// Check files as strictly as `try_decode`, and print what is wrong and where
+    /// Check files as strictly as `try_decode`, and print what is wrong and where. The other commands read every
+    /// encoding that an engine reads
     Check(Check),
     /// Copy the records that are still whole from a damaged file to another file
     Repair(Repair),
@@ -62,7 +63,8 @@ enum Command {
     Diff(Diff),
     /// Apply a patch of `diff --patch` to an old file, and write the new one
     Patch(Patch),
-    /// Write the same values as one value or as records, in Godot 3's or Godot 4's format, compressed, encrypted or plain
+    /// Write the same values as one value or as records, in Godot 3's or Godot 4's format, compressed, encrypted or plain.
+    /// The encoding is canonical
     Convert(Convert),
     /// Print each value after its path, for `git diff`
     ///
@@ -321,8 +323,9 @@ fn run(command: Command, out: &mut Output) -> Outcome<()> {
         Command::Patch(Patch { file, patch, format, target }) => {
             patch::apply(&file, &patch, &format, &target, out)
         }
-        Command::Check(Check { files, format, allow_non_canonical }) => {
-            check(&files, &format, allow_non_canonical, out)
+        Command::Check(Check { files, mut format, allow_non_canonical }) => {
+            format.is_canonical = !allow_non_canonical;
+            check(&files, &format, out)
         }
         Command::Diff(Diff { old, new, format, most, patch, force }) => match patch {
             Some(patch) => patch::write(&old, &new, &format, &patch, force, out),

@@ -5,11 +5,11 @@ use std::io::Write;
 use anstyle::{AnsiColor, Style};
 use variant_codec::error::quoted;
 use variant_codec::outline::{Node, Outline, Role};
-use variant_codec::{ErrorKind, VariantType, View};
+use variant_codec::{Error, ErrorKind, VariantType, View, frames};
 
 use crate::compare::encoded;
 use crate::failure::{Failure, Outcome, in_words};
-use crate::input::{Input, Place};
+use crate::input::{Input, Place, no_record};
 use crate::output::Output;
 
 const NAME: Style = AnsiColor::Cyan.on_default();
@@ -20,36 +20,92 @@ const BAD: Style = AnsiColor::Red.on_default().bold();
 
 /// Prints the value at the path as a tree. Prints a damaged value up to the damage, and then fails.
 pub fn show(input: &Input, path: &str, offsets: bool, most: usize, out: &mut Output) -> Outcome<()> {
-    if offsets && input.godot3.is_some() {
-        return Err(Failure::Data(format!(
-            "{}: Godot 3's format, which is converted before it is shown: leave out --offsets",
-            input.name
-        )));
-    }
     let place = Place::of(input, path)?;
     let mut out = out.text();
-    let mut is_damaged = false;
-    let mut tree = |out: &mut dyn Write, index: u64, start: u64, bytes: &[u8]| {
-        let outline = Outline::of(bytes, most);
-        let label = if input.has_records { format!("[{index}]") } else { String::new() };
-        is_damaged |= outline.error().is_some() || outline.end() < bytes.len();
-        Tree { outline: &outline, bytes, start, offsets }.write(out, &label).map_err(Failure::output)
-    };
     let shown = if place.steps.is_empty() {
-        place.each_value(input, |index, offset, bytes| tree(&mut out, index, offset, bytes))
+        show_values(input, &place, offsets, most, &mut out)
     } else {
-        place.each(input, |index, offset, view: View<'_>| {
-            let failed = |error| Failure::data_in(&input.name_of(index), error, offset);
-            let start = view.range().map_err(failed)?.start;
-            tree(&mut out, index, offset + start as u64, &encoded(&view).map_err(failed)?)
-        })
+        show_part(input, &place, offsets, most, &mut out)
     };
     if let Some(damage) = &input.damage {
         writeln!(out, "{BAD}the compressed file is damaged: {damage}{BAD:#}").map_err(Failure::output)?;
         return Err(Failure::Data(String::new()));
     }
-    shown?;
-    if is_damaged { Err(Failure::Data(String::new())) } else { Ok(()) }
+    shown
+}
+
+/// Prints the records that the path selects, or the single value, in the format in which they are stored.
+fn show_values(
+    input: &Input,
+    place: &Place<'_>,
+    offsets: bool,
+    most: usize,
+    out: &mut dyn Write,
+) -> Outcome<()> {
+    let wanted = place.record.map_or(0..u64::MAX, |record| record..record.saturating_add(1));
+    let (mut is_damaged, mut is_found) = (false, false);
+    let mut tree = |index: u64, start: u64, bytes: &[u8], torn: Option<&Error>| {
+        let outline = match input.godot3 {
+            Some(_) => Outline::of_godot3(bytes, most),
+            None => Outline::of(bytes, most),
+        };
+        let label = if input.has_records { format!("[{index}]") } else { String::new() };
+        is_damaged |= torn.is_some() || outline.error().is_some() || outline.end() < bytes.len();
+        is_found = true;
+        Tree { outline: &outline, bytes, start, offsets, torn }.write(out, &label).map_err(Failure::output)
+    };
+    let mut end = (wanted.start, 0);
+    let mut read = input.each_stored(wanted.clone(), |index, offset, bytes| {
+        end = (index + 1, offset + bytes.len() as u64);
+        tree(index, offset, bytes, None)
+    });
+    if read.is_err() && end == (wanted.start, 0) {
+        // The damage may come before the wanted record.
+        let passed = input.each_stored(0..wanted.start, |index, offset, bytes| {
+            end = (index + 1, offset + bytes.len() as u64);
+            Ok(())
+        });
+        read = passed.and(read);
+    }
+    let (index, at) = end;
+    if let (Err(Failure::Data(_)), true) = (&read, wanted.contains(&index))
+        && let Some((bytes, error)) = input.torn_record(at)?
+    {
+        tree(index, at + frames::FRAME_BYTES as u64, &bytes, Some(&error))?;
+        read = Ok(());
+    }
+    read?;
+    match place.record {
+        Some(record) if !is_found => Err(no_record(input, record)),
+        _ if is_damaged => Err(Failure::Data(String::new())),
+        _ => Ok(()),
+    }
+}
+
+/// Prints a part of each value that the path selects.
+fn show_part(
+    input: &Input,
+    place: &Place<'_>,
+    offsets: bool,
+    most: usize,
+    out: &mut dyn Write,
+) -> Outcome<()> {
+    if offsets && input.godot3.is_some() {
+        return Err(Failure::Data(format!(
+            "{}: Godot 3's format, whose parts are converted before they are shown: leave out --offsets",
+            input.name
+        )));
+    }
+    place.each(input, |index, offset, view: View<'_>| {
+        let failed = |error| Failure::data_in(&input.name_of(index), error, offset);
+        let start = offset + view.range().map_err(failed)?.start as u64;
+        let bytes = &encoded(&view).map_err(failed)?;
+        let outline = Outline::of(bytes, most);
+        let label = if input.has_records { format!("[{index}]") } else { String::new() };
+        Tree { outline: &outline, bytes, start, offsets, torn: None }
+            .write(out, &label)
+            .map_err(Failure::output)
+    })
 }
 
 struct Tree<'o> {
@@ -58,6 +114,8 @@ struct Tree<'o> {
     /// The offset of `bytes` in the file.
     start: u64,
     offsets: bool,
+    /// The error of the record, if it is truncated.
+    torn: Option<&'o Error>,
 }
 
 impl Tree<'_> {
@@ -90,6 +148,10 @@ impl Tree<'_> {
             )?;
         }
         let end = self.outline.end();
+        if let Some(error) = self.torn {
+            let error = in_words(error.clone());
+            return writeln!(out, "{BAD}damaged: {error}{BAD:#}");
+        }
         match self.outline.error() {
             Some(error) => self.error(out, error.kind(), error.offset().unwrap_or(end)),
             None if end < self.bytes.len() => {

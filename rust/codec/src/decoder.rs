@@ -81,12 +81,13 @@ impl<'a> Decoder<'a, Godot3> {
     }
 }
 
-impl<'a> Decoder<'a, Godot4, true> {
+impl<'a, D: Dialect> Decoder<'a, D, true> {
     /// A decoder at the start of `bytes` that accepts what the engine accepts. It notes oddities and records
-    /// at most `most_spans` spans.
-    pub fn noting(bytes: &'a [u8], limits: &'a Limits, most_spans: usize) -> Self {
-        let spans = Spans { found: Vec::new(), most: most_spans };
-        Self { spans, ..Self::at_start(Godot4, bytes, Strictness::Strict, limits) }
+    /// at most `most_spans` spans. If a container announces more items than the bytes can hold, it reads those that
+    /// are there, and then fails.
+    pub fn noting(dialect: D, bytes: &'a [u8], limits: &'a Limits, most_spans: usize) -> Self {
+        let spans = Spans { most: most_spans, ..Spans::default() };
+        Self { spans, ..Self::at_start(dialect, bytes, Strictness::Strict, limits) }
     }
 
     /// The notes and the spans so far; the spans are in byte order.

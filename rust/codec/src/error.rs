@@ -181,6 +181,9 @@ pub enum Foreign {
     /// Records of Godot 3.
     #[error("records of Godot 3: convert them with `convert_godot3_file`")]
     Godot3,
+    /// One value of Godot 3, without a length prefix.
+    #[error("one value of Godot 3, not records: read all bytes and use `decode_godot3`")]
+    OneGodot3Value,
     /// A file of `FileAccess.open_encrypted`.
     #[error(
         "encrypted file: open it with `FileAccess.open_encrypted`, and use `decode` or `unpack_batch` for the bytes"

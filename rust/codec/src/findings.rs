@@ -56,6 +56,8 @@ pub struct Span {
 pub(crate) struct Spans {
     pub found: Vec<Span>,
     pub most: usize,
+    /// The error for the count that was read last, if it is larger than the bytes can hold.
+    pub bad_count: Option<Error>,
 }
 
 impl Spans {

@@ -12,7 +12,9 @@
 use std::fmt::{self, Display, Formatter, Write};
 use std::ops::Range;
 
+use crate::changes::Loss;
 use crate::decoder::Decoder;
+use crate::dialect::{Dialect, Godot3, Godot4};
 use crate::error::{Error, ErrorKind, QUOTED, Result, counted, quoted};
 use crate::events::{ElementType, Lanes, NodePathParts, Sink, Text};
 pub use crate::findings::{Notes, Span, SpanKind};
@@ -112,8 +114,18 @@ pub struct LeftOut {
 impl<'a> Outline<'a> {
     /// Reads the value in `bytes`. The first `max_nodes` values become nodes, in byte order.
     pub fn of(bytes: &'a [u8], max_nodes: usize) -> Self {
+        Self::in_dialect(Godot4, bytes, max_nodes)
+    }
+
+    /// Like [`Outline::of`], for a value in the format of Godot 3. An object is shown as the Dictionary of its
+    /// properties.
+    pub fn of_godot3(bytes: &'a [u8], max_nodes: usize) -> Self {
+        Self::in_dialect(Godot3 { loss: Loss::Accepted, changes: Vec::new() }, bytes, max_nodes)
+    }
+
+    fn in_dialect<D: Dialect>(dialect: D, bytes: &'a [u8], max_nodes: usize) -> Self {
         let limits = Limits { allow_objects: true, ..Limits::unlimited() };
-        let mut decoder = Decoder::noting(bytes, &limits, max_nodes.saturating_mul(SPANS));
+        let mut decoder = Decoder::noting(dialect, bytes, &limits, max_nodes.saturating_mul(SPANS));
         let mut drawing = Drawing::new(max_nodes);
         let error = decoder.decode_only(&mut drawing).err();
         let end = decoder.position();

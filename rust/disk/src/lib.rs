@@ -78,11 +78,6 @@ pub enum Failure {
         "truncated or empty record at byte {0}; load_batch returns the records before it, and `gdvar repair` finds those after it"
     )]
     Truncated(u64),
-    /// The record that starts at this byte is not a value of Godot 4.
-    #[error(
-        "the record at byte {0} is not a value of Godot 4; if Godot 3 wrote the file, convert it with convert_godot3_file; otherwise load_batch returns the records before it, and `gdvar repair` finds those after it"
-    )]
-    Invalid(u64),
     /// The file is in another format than records.
     #[error("{0}")]
     Foreign(Foreign),
@@ -425,15 +420,9 @@ fn append_to(mut file: &File, place: &Path, before: &Metadata, parts: &[Vec<u8>]
         // Refuses files that cannot be synced to disk, such as files in /proc.
         access::sync(file)?;
         let contents = Mutex::new(file.try_clone()?);
-        if let Some(format) =
-            frames::foreign(&contents, &Limits::for_save_files()).map_err(io::Error::other)?
-        {
+        let contents = frames::recognise(&contents, |_| true).map_err(io::Error::other)?;
+        if let Some(format) = contents.refusal() {
             return Err(Failure::Foreign(format));
-        }
-        // An invalid record may be the only sign of a file of Godot 3. A file with records of both formats
-        // could not be converted.
-        if let Some(invalid) = frames::find_invalid(&contents).map_err(io::Error::other)? {
-            return Err(Failure::Invalid(invalid));
         }
         file.rewind()?;
         if let Some(torn) = frames::find_torn(&mut BufReader::new(file), before.len())? {

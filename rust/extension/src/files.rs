@@ -111,7 +111,7 @@ impl FileError {
             | Failure::DeviceName
             | Failure::AmbiguousName => Code::ERR_FILE_BAD_PATH,
             Failure::NotRegular => Code::ERR_FILE_CANT_OPEN,
-            Failure::Truncated(_) | Failure::Invalid(_) => Code::ERR_FILE_CORRUPT,
+            Failure::Truncated(_) => Code::ERR_FILE_CORRUPT,
             Failure::Foreign(_) => Code::ERR_FILE_UNRECOGNIZED,
             Failure::Locked(_) | Failure::Changed => Code::ERR_FILE_ALREADY_IN_USE,
             Failure::NoTemporaryFile(error) | Failure::NotReplaced(error) | Failure::System(error) => {

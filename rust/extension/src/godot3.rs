@@ -4,6 +4,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use godot::builtin::{GString, PackedByteArray, Variant};
+use variant_codec::frames::Foreign;
 use variant_codec::godot3::{Change, Downgrade, Loss, add_change};
 use variant_codec::stream::{Buffer, Decoder, Encoder, Source as _};
 use variant_codec::sync::lock;
@@ -95,22 +96,22 @@ pub fn convert_file(
     from: &GString,
     to: &GString,
     direction: Direction,
+    limits: &Limits,
     loss: Loss,
 ) -> std::result::Result<Conversion, NotConverted> {
     let target = Target::of(to)?;
-    let limits = Limits::for_save_files();
     let (source, asked) = (Target::of(from).ok(), Instant::now());
     let turn = source.as_ref().map(|source| (source, source.turn()));
-    let read = files::read_records(from, turn, &limits, asked)?;
+    let read = files::read_records(from, turn, limits, asked)?;
     let bytes = engine::bytes(&read.bytes);
-    let (found, broken) = frames::records(bytes, &limits);
+    let (found, broken) = frames::records(bytes, limits);
     let changes = Mutex::new(Vec::new());
     let framed = records::frame_each(found.len(), true, Reasons::All, |index, part, &mut ()| {
         let record = found[index].clone();
         let start = record.start;
         let created = match direction {
-            Direction::From3 => upgrade(&bytes[record], &limits, loss, part),
-            Direction::To3 => downgrade(&bytes[record], &limits, loss, part),
+            Direction::From3 => upgrade(&bytes[record], limits, loss, part),
+            Direction::To3 => downgrade(&bytes[record], limits, loss, part),
         };
         // An encoder's error has no offset, so it gets the offset of its record.
         let created = created.map_err(|error| error.at(0).shifted(start))?;
@@ -123,11 +124,15 @@ pub fn convert_file(
     let (parts, mut failed) =
         framed.map_or_else(|failed| (Vec::new(), failed), |parts| (parts, Failed::default()));
     if let Some(error) = broken {
-        let format = if found.is_empty() { frames::foreign(bytes, &limits).ok().flatten() } else { None };
-        failed.add(found.len(), format.map_or(error, |format| Error::new(format.into()).at(0)));
+        failed.add(found.len(), error);
     }
     if !failed.indexes.is_empty() {
-        return Err(NotConverted::Records(failed));
+        let format = frames::recognise(bytes, |_| true).ok().and_then(|contents| contents.refusal());
+        let expected = (direction == Direction::From3).then_some(Foreign::Godot3);
+        return Err(NotConverted::Records(match format.filter(|format| Some(*format) != expected) {
+            Some(format) => Failed::one(0, Error::new(format.into()).at(0)),
+            None => failed,
+        }));
     }
     // Whether the destination is the file that was read, or has the same path as the source.
     let is_in_place = |stamp: &Stamp| source.is_some_and(|source| source.is_at(&target)) || target.is(stamp);

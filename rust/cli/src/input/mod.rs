@@ -14,16 +14,16 @@ use std::sync::{Mutex, mpsc};
 use std::thread;
 
 use clap::{Args, ValueEnum};
-use variant_codec::frames::{self, Foreign, Index, ReadAt};
+use variant_codec::frames::{self, Contents, Foreign, Index, Layout, ReadAt};
 use variant_codec::godot3::Loss;
 use variant_codec::stream::{Decoder, Encoder};
-use variant_codec::{EncodeOptions, Error, ErrorKind, Limits, Strictness, Value, VariantType, quick_check};
+use variant_codec::{EncodeOptions, Error, ErrorKind, Limits, Strictness};
 
 use crate::STACK;
 use crate::failure::{Failure, Outcome};
 use crate::output::printable;
 use batch::{BATCH, Batch, Running};
-pub use place::Place;
+pub use place::{Place, no_record};
 use progress::Progress;
 use wrapped::Decompressed;
 pub use wrapped::{Key, compress, encrypt};
@@ -52,7 +52,7 @@ pub struct Format {
     /// Read the file in Godot 3's format; by default, gdvar recognises it
     #[arg(long)]
     pub godot3: bool,
-    /// Read the file in Godot 4's format, even if damage makes it look like Godot 3's
+    /// Read the file in Godot 4's format; by default, gdvar recognises it
     #[arg(long, conflicts_with = "godot3")]
     pub godot4: bool,
     /// Accept losses between the formats of Godot 3 and 4: read Godot 3's objects as Dictionaries, and
@@ -60,6 +60,9 @@ pub struct Format {
     /// values that Godot 3 cannot hold; all changes of types are listed, including those that lose nothing
     #[arg(long)]
     pub lossy: bool,
+    /// Read only encodings that the engine itself writes.
+    #[arg(skip)]
+    pub is_canonical: bool,
     /// The treatment of damage in a compressed file.
     #[arg(skip)]
     pub damage: Damage,
@@ -78,6 +81,12 @@ pub enum Damage {
 }
 
 impl Format {
+    /// Whether the options allow this layout.
+    fn admits(&self, layout: Layout) -> bool {
+        self.holds.is_none_or(|holds| layout.has_records == (holds == Holds::Records))
+            && if layout.is_godot3 { !self.godot4 } else { !self.godot3 }
+    }
+
     fn key(&self) -> Outcome<Option<Key>> {
         match (&self.key, &self.pass) {
             (Some(hex), _) => match from_hex(hex.as_bytes()).and_then(|bytes| Key::of_bytes(&bytes)) {
@@ -89,9 +98,6 @@ impl Format {
     }
 }
 
-/// Files larger than this, in bytes, are recognised by their first records only.
-const RECOGNISED: u64 = 64 << 20;
-
 /// An open file.
 pub struct Input {
     /// The name in messages.
@@ -101,6 +107,8 @@ pub struct Input {
     pub has_records: bool,
     /// Set if the file is in Godot 3's format; [`Input::each`] then converts each value to Godot 4's.
     pub godot3: Option<Loss>,
+    /// The limits for the file's values.
+    pub limits: Limits,
     /// Whether [`Input::each`] shows a progress bar.
     pub shows_progress: bool,
     /// The damage in the compressed file that holds the contents.
@@ -124,9 +132,9 @@ impl ReadAt for Held {
     }
 }
 
-/// Limits for the user's own files: everything that the format allows.
+/// Limits for the user's own files: everything that the engine reads as the same value.
 pub fn limits() -> Limits {
-    Limits { allow_objects: true, ..Limits::for_save_files() }
+    Limits { allow_objects: true, allow_non_canonical: true, ..Limits::for_save_files() }
 }
 
 /// The name of a file in messages.
@@ -206,17 +214,14 @@ impl Input {
         let input = Self {
             name,
             source,
-            has_records: format.holds == Some(Holds::Records),
+            has_records: false,
             godot3: None,
+            limits: Limits { allow_non_canonical: !format.is_canonical, ..limits() },
             shows_progress: false,
             damage: None,
             filled: Vec::new(),
         };
-        let mut input = input.recognised(format, key.as_ref(), &mut Vec::new())?;
-        if format.godot3 || !format.godot4 && input.is_of_godot3(format.holds)? {
-            input.godot3 = Some(if format.lossy { Loss::Accepted } else { Loss::Refused });
-        }
-        Ok(input)
+        input.recognised(format, key.as_ref(), &mut Vec::new())
     }
 
     /// Unwraps hexadecimal, encryption and compression, each at most once, and recognises the contents. A
@@ -227,127 +232,77 @@ impl Input {
         key: Option<&wrapped::Key>,
         layers: &mut Vec<Foreign>,
     ) -> Outcome<Self> {
-        let found = frames::foreign(&*self.source, &limits()).map_err(|error| of_file(&self.name, &error))?;
+        let found = frames::recognise(&*self.source, |layout| format.admits(layout));
+        let contents = found.map_err(|error| of_file(&self.name, &error))?;
         let name = self.name.clone();
         let damaged = |error: String| Failure::Data(format!("{name}: {error}"));
-        // Damage can look like another format.
-        let is_repaired = format.damage == Damage::Filled;
-        let is_records = is_repaired && format.holds == Some(Holds::Records);
-        let hint = if is_repaired { "; if damage only looks like it, add --as records" } else { "" };
-        if let Some(layer) = found.filter(|layer| layers.contains(layer)) {
+        let layer = match contents {
+            Contents::Values { layout, other } => {
+                self.has_records = layout.has_records;
+                let loss = if format.lossy { Loss::Accepted } else { Loss::Refused };
+                self.godot3 = layout.is_godot3.then_some(loss);
+                if let Some(other) = other {
+                    anstream::eprintln!(
+                        "note: {name}: read as {}; to read it as {}, add {}",
+                        in_words(layout),
+                        in_words(other),
+                        options(other)
+                    );
+                }
+                return Ok(self);
+            }
+            Contents::Foreign(layer) => layer,
+        };
+        if layers.contains(&layer) {
             return Err(damaged(format!(
                 "{}, and so are its contents; a file is unwrapped only once",
-                in_words(layer)
+                layer_in_words(layer)
             )));
         }
-        layers.extend(found);
-        let unwrapped = match found {
-            Some(Foreign::Text) => match from_hex(&self.raw()?) {
-                Some(bytes) => bytes,
-                None if is_records => return Ok(self),
-                None => return Err(damaged(format!("text, not encoded values{hint}"))),
-            },
-            Some(Foreign::Compressed) => {
-                let Decompressed { contents, filled, damage } =
-                    match wrapped::decompress(&self.raw()?, is_repaired) {
-                        Ok(found) if is_records && found.is_all_filled() => return Ok(self),
-                        Ok(decompressed) => decompressed,
-                        Err(_) if is_records => return Ok(self),
-                        Err(error) => return Err(damaged(format!("{error}{hint}"))),
-                    };
+        layers.push(layer);
+        let unwrapped = match layer {
+            Foreign::Compressed => {
+                let decompressed = wrapped::decompress(&self.raw()?, format.damage == Damage::Filled);
+                let Decompressed { contents, filled, damage } = decompressed.map_err(damaged)?;
                 match damage {
                     Some(error) if format.damage == Damage::Refused => return Err(damaged(error)),
                     damage => (self.damage, self.filled) = (damage, filled),
                 }
                 contents
             }
-            Some(Foreign::Encrypted) => match key {
-                Some(key) => wrapped::decrypt(&self.raw()?, key).map_err(damaged)?,
-                None if is_records => return Ok(self),
-                None => {
-                    return Err(damaged(format!(
-                        "encrypted; give --pass, --key or the environment variable GDVAR_PASS{hint}"
-                    )));
-                }
-            },
-            Some(Foreign::Json) if format.holds.is_none() => {
-                return Err(damaged("JSON, which `gdvar from-json` encodes".to_owned()));
+            Foreign::Encrypted => {
+                let key = key.ok_or_else(|| {
+                    damaged("encrypted; give --pass, --key or the environment variable GDVAR_PASS".to_owned())
+                })?;
+                wrapped::decrypt(&self.raw()?, key).map_err(damaged)?
             }
-            None | Some(Foreign::OneValue | Foreign::Godot3) if format.holds.is_none() => {
-                let is_value = found == Some(Foreign::OneValue) || self.starts_with_dictionary()?;
-                return Ok(Self { has_records: !is_value, ..self });
+            Foreign::Json => return Err(damaged("JSON, which `gdvar from-json` encodes".to_owned())),
+            Foreign::Text => {
+                from_hex(&self.raw()?).ok_or_else(|| damaged("text, not encoded values".to_owned()))?
             }
-            Some(foreign) if format.holds.is_none() => return Err(damaged(foreign.to_string())),
-            _ => return Ok(self),
+            foreign => return Err(damaged(foreign.to_string())),
         };
         Self { source: Box::new(Held(unwrapped)), ..self }.recognised(format, key, layers)
     }
 
-    /// Whether the file starts with the header of a Dictionary, perhaps a damaged one. Lengths of records are
-    /// multiples of four, except in records without padding, which engines also read.
-    fn starts_with_dictionary(&self) -> Outcome<bool> {
-        let read = |at, into: &mut [u8]| {
-            self.source.read_at(at, into).map_err(|error| Failure::file(&self.name, &error))
-        };
-        let mut prefix = [0; frames::FRAME_BYTES];
-        let has_header = read(0, &mut prefix)? == prefix.len();
-        let header = u32::from_le_bytes(prefix);
-        let ty = VariantType::Dictionary;
-        if !has_header || header as u8 != ty.id() || header & !ty.header_mask() != 0 {
-            return Ok(false);
-        }
-        let length = u64::from(header).min(self.size()?) as usize;
-        let mut record = vec![0; length];
-        let count = read(frames::FRAME_BYTES as u64, &mut record)?;
-        let limits = Limits { allow_non_canonical: true, ..limits() };
-        Ok(count < length || Value::decode(&record, &limits).is_err())
-    }
-
-    /// Returns whether some values are valid only in Godot 3's format and none only in Godot 4's. Many values
-    /// are the same in both. Clears `has_records` if the records are invalid and the whole file is one value
-    /// of Godot 3.
-    fn is_of_godot3(&mut self, holds: Option<Holds>) -> Outcome<bool> {
-        /// Stop at this much evidence of Godot 3.
-        const ENOUGH: u32 = 16;
-
-        let limits = limits();
-        let is_godot4 =
-            |bytes: &[u8]| quick_check(bytes, &limits).is_some() || Value::decode(bytes, &limits).is_ok();
-        let is_godot3 = |bytes: &[u8]| to_godot4(bytes, &limits, Loss::Accepted).is_ok();
-        let size = self.size()?;
-        if size > RECOGNISED {
-            return Ok(false);
-        }
-        if self.has_records {
-            let (mut evidence, mut only_godot4, mut count, mut is_known) = (0, 0, 0, false);
-            // Errors are reported when the records are used.
-            let read = self.each(0..u64::MAX, |_, _, bytes| {
-                count += 1;
-                let of_godot4 = is_godot4(bytes);
-                is_known |= of_godot4;
-                match (is_godot3(bytes), of_godot4) {
-                    (true, false) => {
-                        let is_alone = size == (frames::FRAME_BYTES + bytes.len()) as u64;
-                        evidence += frames::evidence_of_godot3(bytes, is_alone);
-                    }
-                    (false, true) => only_godot4 += 1,
-                    _ => {}
-                }
-                if only_godot4 > 0 || evidence >= ENOUGH { Err(Failure::Closed) } else { Ok(()) }
-            });
-            if matches!(read, Ok(()) | Err(Failure::Closed)) || count > 1 || is_known || holds.is_some() {
-                return Ok(evidence >= frames::SHOWS_GODOT3 && only_godot4 == 0);
-            }
-        }
-        let whole = self.raw()?;
-        let is_one = !whole.is_empty() && !is_godot4(&whole) && is_godot3(&whole);
-        self.has_records &= !is_one;
-        Ok(is_one)
-    }
-
     /// Calls `each` with the index, offset and bytes of each record in the range `records`. A single value is
-    /// record 0. Keeps at most 1 MiB in memory, or one record or value if it is longer.
+    /// record 0. Values of Godot 3 are converted. Keeps at most 1 MiB in memory, or one record or value if it is longer.
     pub fn each(
+        &self,
+        records: Range<u64>,
+        mut each: impl FnMut(u64, u64, &[u8]) -> Outcome<()>,
+    ) -> Outcome<()> {
+        self.each_stored(records, |index, offset, bytes| {
+            let Some(loss) = self.godot3 else { return each(index, offset, bytes) };
+            let converted = to_godot4(bytes, &self.limits, loss);
+            let converted =
+                converted.map_err(|error| Failure::data_at(&self.name_of(index), error, bytes, offset))?;
+            each(index, offset, &converted)
+        })
+    }
+
+    /// Like [`Input::each`], but with the bytes as they are stored, in Godot 3's format or in Godot 4's.
+    pub fn each_stored(
         &self,
         records: Range<u64>,
         mut each: impl FnMut(u64, u64, &[u8]) -> Outcome<()>,
@@ -358,18 +313,14 @@ impl Input {
             if let Some(progress) = &progress {
                 progress.at(index, offset);
             }
-            let Some(loss) = self.godot3 else { return each(index, offset, bytes) };
-            let converted = to_godot4(bytes, &limits(), loss);
-            let converted =
-                converted.map_err(|error| Failure::data_at(&self.name_of(index), error, bytes, offset))?;
-            each(index, offset, &converted)
+            each(index, offset, bytes)
         };
         if !self.has_records {
             return each(0, 0, &self.raw()?);
         }
         let mut failed = None;
         let scanned =
-            frames::scan(&*self.source, &Index::default(), records, &limits(), |index, offset, record| {
+            frames::scan(&*self.source, &Index::default(), records, &self.limits, |index, offset, record| {
                 each(index, offset, record).map_err(|failure| {
                     failed = Some(failure);
                     Error::new(ErrorKind::Argument("".into()))
@@ -379,6 +330,23 @@ impl Input {
             (Some(failure), _) => Err(failure),
             (None, scanned) => scanned.map_err(|error| of_file(&self.name, &error)),
         }
+    }
+
+    /// The bytes of the record at `at`, without its length prefix, and its error, if it is truncated.
+    pub fn torn_record(&self, at: u64) -> Outcome<Option<(Vec<u8>, Error)>> {
+        let size = self.size()?;
+        if !self.has_records || size < at + frames::FRAME_BYTES as u64 {
+            return Ok(None);
+        }
+        let mut bytes = vec![0; usize::try_from(size - at).unwrap_or(usize::MAX)];
+        let read = self.source.read_at(at, &mut bytes);
+        bytes.truncate(read.map_err(|error| Failure::file(&self.name, &error))?);
+        let error = frames::records(&bytes, &self.limits).1;
+        let torn = error.filter(|error| {
+            error.offset() == Some(0) && matches!(error.kind(), ErrorKind::UnexpectedEnd { .. })
+        });
+        let start = usize::try_from(at).unwrap_or(usize::MAX);
+        Ok(torn.map(|error| (bytes.split_off(frames::FRAME_BYTES), error.shifted(start))))
     }
 
     /// Calls `each` with each index and the values at this index in both files, until `each` returns false.
@@ -529,7 +497,27 @@ fn from_hex(text: &[u8]) -> Option<Vec<u8>> {
     is_whole.then(|| pairs.iter().map(|[high, low]| high << 4 | low).collect())
 }
 
-fn in_words(layer: Foreign) -> &'static str {
+/// A layout as a message names it.
+fn in_words(layout: Layout) -> &'static str {
+    match (layout.has_records, layout.is_godot3) {
+        (true, false) => "records of Godot 4",
+        (false, false) => "one value of Godot 4",
+        (true, true) => "records of Godot 3",
+        (false, true) => "one value of Godot 3",
+    }
+}
+
+/// The options that choose a layout.
+fn options(layout: Layout) -> &'static str {
+    match (layout.has_records, layout.is_godot3) {
+        (true, false) => "--as records --godot4",
+        (false, false) => "--as value --godot4",
+        (true, true) => "--as records --godot3",
+        (false, true) => "--as value --godot3",
+    }
+}
+
+fn layer_in_words(layer: Foreign) -> &'static str {
     match layer {
         Foreign::Compressed => "compressed",
         Foreign::Encrypted => "encrypted",

@@ -6,6 +6,11 @@ use variant_codec::view::Key;
 use super::{Input, limits};
 use crate::failure::{Failure, Outcome};
 
+/// The failure for an index beyond the last record.
+pub fn no_record(input: &Input, record: u64) -> Failure {
+    Failure::Data(format!("{}: there is no record {record}", input.name))
+}
+
 /// A parsed path of keys and indexes. In a file of records, the first step is the index of a record.
 pub struct Place<'p> {
     /// The index of the record; `None` for all records, or if the file contains one value.
@@ -67,9 +72,7 @@ impl<'p> Place<'p> {
             each(index, offset, bytes)
         })?;
         match self.record {
-            Some(record) if !found => {
-                Err(Failure::Data(format!("{}: there is no record {record}", input.name)))
-            }
+            Some(record) if !found => Err(no_record(input, record)),
             _ => Ok(()),
         }
     }

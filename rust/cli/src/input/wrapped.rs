@@ -84,13 +84,6 @@ pub struct Decompressed {
     pub damage: Option<String>,
 }
 
-impl Decompressed {
-    /// Whether no block is whole.
-    pub fn is_all_filled(&self) -> bool {
-        self.filled.iter().map(Range::len).sum::<usize>() == self.contents.len()
-    }
-}
-
 /// Decompresses a file up to the first damaged block. With `fills`, continues after damaged blocks.
 ///
 /// # Errors

@@ -115,7 +115,7 @@ pub fn encode(text: &[u8], how: As) -> std::result::Result<Vec<u8>, String> {
     if depth(text) > MOST_LEVELS {
         return Err(format!("JSON nested deeper than {MOST_LEVELS} levels; values have at most 1024"));
     }
-    let limits = input::limits();
+    let limits = Limits { allow_non_canonical: false, ..input::limits() };
     let encoded = |value: &Value| -> Result<Vec<u8>> {
         let bytes = exact::encode(&mut &*value)?;
         // The offset is in the encoded bytes, which the user does not see.

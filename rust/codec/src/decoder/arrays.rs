@@ -101,6 +101,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         let at = self.position();
         self.check_key_depth(at - 4)?;
         let (element, count) = self.array_head(header)?;
+        let bad_count = self.take_bad_count();
         self.budget.array(count, element).at(at)?;
         let mut array = sink.begin_array(count, element).at(at)?;
         self.depth += 1;
@@ -110,7 +111,8 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
             }
             _ => 0,
         };
-        self.decode_elements(sink, &mut array, &element, first..count)?;
+        let decoded = self.decode_elements(sink, &mut array, &element, first..count);
+        bad_count.map_or(decoded, Err)?;
         self.depth -= 1;
         sink.end_array(array).at(at)
     }

@@ -134,8 +134,23 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     pub(super) fn container_count(&mut self, smallest: usize) -> Result<usize> {
         let start = self.cursor;
         self.odd(start.is_at_negative(), start.position(), Oddity::SharedBit)?;
-        let count = self.cursor.container_count(smallest);
+        let mut count = self.cursor.container_count(smallest);
+        // The items before the end of the bytes can still be noted.
+        if NOTES && count.is_none() {
+            let fault = start.container_count_fault();
+            if let ErrorKind::BadCount { count: announced, .. } = *fault.kind() {
+                count = usize::try_from(announced).ok();
+                self.spans.bad_count = Some(fault);
+            }
+        }
         self.counted(start, count, Cursor::container_count_fault)
+    }
+
+    /// With `NOTES`, the error for the count that was just read, if the bytes cannot hold so many items. They are read
+    /// nevertheless, up to the end of the bytes.
+    #[inline(always)]
+    pub(super) fn take_bad_count(&mut self) -> Option<Error> {
+        if NOTES { self.spans.bad_count.take() } else { None }
     }
 
     /// The value read at `start`, or the error that `fault` returns for `start`.

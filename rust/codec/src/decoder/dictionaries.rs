@@ -21,24 +21,39 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         let at = self.position();
         self.check_key_depth(at - 4)?;
         let ([key, value], count) = self.dictionary_head(header)?;
+        let bad_count = self.take_bad_count();
         self.budget.dictionary(count).at(at)?;
         let mut dictionary = sink.begin_dictionary(count, key, value).at(at)?;
         self.depth += 1;
+        let decoded = self.decode_entries(sink, &mut dictionary, &[key, value], count);
+        bad_count.map_or(decoded, Err)?;
+        self.depth -= 1;
+        sink.end_dictionary(dictionary).at(at)
+    }
+
+    // See `Decoder::write_into`.
+    #[inline(always)]
+    fn decode_entries<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        dictionary: &mut S::Dictionary,
+        [key, value]: &[ElementType<'_>; 2],
+        count: usize,
+    ) -> Result<()> {
         let part_bytes =
             Self::part_bytes(sink).filter(|bytes| !self.in_key && self.cursor.rest().len() > *bytes);
         for index in 0..count {
             let key_at = self.position();
-            self.decode_key(sink, &mut dictionary, &key).map_err(|error| error.inside(Step::KeyAt(index)))?;
+            self.decode_key(sink, dictionary, key).map_err(|error| error.inside(Step::KeyAt(index)))?;
             if let Some(bytes) = part_bytes
-                && self.hand_value_over(sink, &mut dictionary, &value, bytes)?
+                && self.hand_value_over(sink, dictionary, value, bytes)?
             {
                 continue;
             }
-            self.decode_value(sink, &mut dictionary, &value)
+            self.decode_value(sink, dictionary, value)
                 .map_err(|error| error.inside(self.step_of_key(key_at, index)))?;
         }
-        self.depth -= 1;
-        sink.end_dictionary(dictionary).at(at)
+        Ok(())
     }
 
     #[inline(always)]

@@ -1,30 +1,19 @@
-//! [`Foreign`]: the format of a file that holds no records.
+//! [`recognise`]: what a file holds.
 
 use std::str;
 
 use super::index::ReadAt;
 use super::scan::read_block;
-use crate::changes::Loss;
-use crate::check::quick_check;
-use crate::decoder::Decoder;
-use crate::ends::Ends;
 pub use crate::error::Foreign;
-use crate::error::{Error, Result};
-use crate::format::{FRAME_BYTES, Shape, VariantType};
-use crate::limits::{Limits, Strictness};
-use crate::outline::{Node, Outline};
-use crate::wire::{self, Cursor};
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::{FRAME_BYTES, VariantType};
+use crate::outline::Outline;
+use crate::wire;
 
-/// The number of bytes at the start of a file that show its format.
+/// The number of bytes at the start of a file that show another program's format.
 const HEAD: usize = 64;
-/// The number of records that [`foreign`] tests. That many whole records show that a file holds records.
-pub const TESTED: usize = 4;
-/// The maximum size of a file that is tested for being one value: the test reads the whole file.
-const WHOLE: u64 = 64 << 20;
-/// The maximum number of values that are compared with the first record if the whole file reads as one value.
-const LOOKED_AT: usize = 1000;
-/// The maximum length of a record that is tested for being a value of Godot 3.
-const LONGEST_TESTED: u64 = 1 << 20;
+/// The number of bytes at the start of a file that [`recognise`] reads.
+const TESTED: usize = 64 << 10;
 
 impl Foreign {
     /// The format that the first bytes show. `None` for encoded values, records and unknown formats.
@@ -38,8 +27,7 @@ impl Foreign {
             (b"PK\x03\x04", Self::Zip),
         ];
         if let Some((_, found)) = marks.iter().find(|(mark, _)| bytes.starts_with(mark)) {
-            let is_record = *found == Self::Zip && is_record_of_zip(bytes);
-            return (!is_record).then_some(*found);
+            return Some(*found);
         }
         let text = text(&bytes[..bytes.len().min(HEAD)])?.trim_start_matches('\u{FEFF}').trim_start();
         let is_resource = ["[gd_scene", "[gd_resource"].iter().any(|start| text.starts_with(start));
@@ -50,21 +38,6 @@ impl Foreign {
             Some(None | Some('{' | '[' | ']' | '"' | '-' | '0'..='9')) => Self::Json,
             _ => Self::Text,
         })
-    }
-}
-
-/// Whether the ZIP signature is the length prefix of a record of 67,324,752 bytes. In a record, a type id
-/// and an element count follow. Values of this type (in Godot 4 or 3) can have that many bytes. In a ZIP
-/// file, small numbers follow: the version that readers need, the flags and the compression method.
-fn is_record_of_zip(bytes: &[u8]) -> bool {
-    const MOST_METHODS: u8 = 99;
-
-    let Some([id, 0, 0, 0, method, high, ..]) = bytes.get(FRAME_BYTES..) else { return false };
-    match id {
-        // No ZIP file has one of these type ids as its version.
-        18 | 19 | 24 | 26..=28 => true,
-        4 | 15 | 20..=25 | 29.. => *high > 0 || *method > MOST_METHODS,
-        _ => false,
     }
 }
 
@@ -81,187 +54,150 @@ fn text(head: &[u8]) -> Option<&str> {
     (text.len() >= FRAME_BYTES && is_text(text)).then_some(text)
 }
 
-/// The format of a file that certainly holds something other than records of Godot 3. `None` for records,
-/// even damaged ones, and for one value.
-///
-/// # Errors
-/// As [`foreign`].
-pub fn foreign_to_godot3<S: ReadAt + ?Sized>(source: &S) -> Result<Option<Foreign>> {
-    foreign_at_head(source, &mut Vec::new())
+/// A way to read the bytes of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// As length-prefixed records; if not, as one value.
+    pub has_records: bool,
+    /// In Godot 3's format; if not, in Godot 4's.
+    pub is_godot3: bool,
 }
 
-fn foreign_at_head<S: ReadAt + ?Sized>(source: &S, head: &mut Vec<u8>) -> Result<Option<Foreign>> {
-    read_block(source, 0, HEAD, head)?;
-    Ok(Foreign::by_head(head))
+impl Layout {
+    /// All layouts. Of two that fit equally well, [`recognise`] takes the first.
+    const ALL: [Self; 4] = [
+        Self { has_records: true, is_godot3: false },
+        Self { has_records: false, is_godot3: false },
+        Self { has_records: true, is_godot3: true },
+        Self { has_records: false, is_godot3: true },
+    ];
 }
 
-/// The format of a file that certainly holds something other than records. `None` for records, even damaged ones.
+/// The contents of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Contents {
+    /// The file of another program, or a container such as a compressed file.
+    Foreign(Foreign),
+    /// Encoded values, perhaps damaged. An empty file holds no records.
+    Values {
+        /// The likeliest way to read them.
+        layout: Layout,
+        /// Another way that reads all bytes, as other values.
+        other: Option<Layout>,
+    },
+}
+
+impl Contents {
+    /// The reason why a reader of Godot 4's records refuses these contents.
+    pub fn refusal(&self) -> Option<Foreign> {
+        match self {
+            Self::Foreign(format) => Some(*format),
+            Self::Values { layout: Layout { has_records: true, is_godot3: false }, .. } => None,
+            Self::Values { layout: Layout { is_godot3: false, .. }, .. } => Some(Foreign::OneValue),
+            Self::Values { layout: Layout { has_records: true, .. }, .. } => Some(Foreign::Godot3),
+            Self::Values { .. } => Some(Foreign::OneGodot3Value),
+        }
+    }
+}
+
+/// Recognises the contents of a file by its first 64 KiB. Considers only the layouts that `is_possible` accepts.
 ///
-/// Reads up to four records of at most 1 MiB each. If the first length prefix may also be the header of a
-/// value, and the file has at most 64 MiB, longer records are read as well. If one of these records is
-/// damaged, all bytes are read.
+/// Any bytes are valid numbers, and a damaged file has a format, too. So the likeliest layout is the one that reads all
+/// bytes; else, the one that finds more text; else, Godot 4's; else, the one that reads more bytes before an error.
 ///
 /// # Errors
-/// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory); errors of the file.
-pub fn foreign<S: ReadAt + ?Sized>(source: &S, limits: &Limits) -> Result<Option<Foreign>> {
+/// [`ErrorKind::OutOfMemory`]; errors of the file.
+pub fn recognise<S: ReadAt + ?Sized>(source: &S, is_possible: impl Fn(Layout) -> bool) -> Result<Contents> {
+    let size = usize::try_from(source.size().map_err(Error::other)?).unwrap_or(usize::MAX);
     let mut bytes = Vec::new();
-    if let Some(found) = foreign_at_head(source, &mut bytes)? {
-        return Ok(Some(found));
+    read_block(source, 0, TESTED, &mut bytes)?;
+    // The file may have grown meanwhile.
+    let size = size.max(bytes.len());
+    if let Some(format) = Foreign::by_head(&bytes) {
+        return Ok(Contents::Foreign(format));
     }
-    let Some(length) = bytes.first_chunk().map(|frame| wire::record_length(*frame)) else {
-        return Ok(None);
-    };
-    let size = source.size().map_err(Error::other)?;
-    let may_be_header = VariantType::from_id(length as u8).is_some_and(|ty| length & !ty.header_mask() == 0);
-    if !may_be_header || size > WHOLE.min(limits.max_bytes as u64) {
-        return godot3(source, &mut bytes);
-    }
-    let whole_records = count_whole(source, &mut bytes)?;
-    if whole_records == TESTED {
-        return Ok(None);
-    }
-    read_block(source, 0, size as usize, &mut bytes)?;
-    let whole = Outline::of(&bytes, LOOKED_AT);
-    // An Array of 11 elements starts like a record that holds a Transform2D, and a String of 25 letters like
-    // one that holds a Callable. Any bytes are valid numbers. If the whole file is a value with numbers, and its
-    // start is also a whole record without numbers, the file more likely holds damaged records.
-    let is_numbers = |value: &Node| matches!(value.ty.shape(), Shape::Fixed(..) | Shape::Packed(..));
-    let record = FRAME_BYTES..FRAME_BYTES.saturating_add(length as usize);
-    let of_record = Outline::of(bytes.get(record.clone()).unwrap_or_default(), 1);
-    let is_record_of_numbers = of_record.nodes().first().is_some_and(is_numbers);
-    let has_numbers = whole
-        .nodes()
-        .iter()
-        .take_while(|value| value.bytes.start < record.end)
-        .enumerate()
-        .any(|(index, value)| is_numbers(value) && (index == 0 || !is_record_of_numbers));
-    let may_be_value = whole_records == 0 || !has_numbers && whole.notes().first.is_empty();
-    if may_be_value && whole.error().is_none() && whole.end() >= bytes.len() {
-        return Ok(Some(Foreign::OneValue));
-    }
-    godot3(source, &mut bytes)
+    let possible = Layout::ALL.into_iter().filter(|layout| is_possible(*layout));
+    let mut fits: Vec<_> = possible.map(|layout| (layout, Fit::of(&bytes, size, layout))).collect();
+    // A stable sort: layouts that fit equally well keep their order.
+    fits.sort_by_key(|(layout, fit)| {
+        std::cmp::Reverse((fit.is_whole, fit.text, !layout.is_godot3, fit.bytes))
+    });
+    let mut fits = fits.into_iter();
+    let (layout, best) = fits.next().unwrap_or((Layout::ALL[0], Fit::default()));
+    let other = fits.find(|(_, fit)| best.is_whole && fit.is_whole && fit.values != best.values);
+    Ok(Contents::Values { layout, other: other.map(|(layout, _)| layout) })
 }
 
-struct FirstRecords<'a, S: ?Sized> {
-    source: &'a S,
-    size: u64,
-    /// The file offset of the next record's length prefix.
-    at: u64,
+/// How well a layout fits the first bytes of a file.
+#[derive(Default)]
+struct Fit {
+    /// Whether the layout has no error.
+    is_whole: bool,
+    /// The number of bytes in texts.
+    text: usize,
+    /// The number of bytes before errors and encodings that no engine writes.
+    bytes: usize,
+    /// The offset, type and preview of the first values.
+    values: Vec<(usize, VariantType, String)>,
 }
 
-impl<'a, S: ReadAt + ?Sized> FirstRecords<'a, S> {
-    fn of(source: &'a S) -> Result<Self> {
-        Ok(Self { source, size: source.size().map_err(Error::other)?, at: 0 })
-    }
-
-    /// Reads the next record into `bytes`. Returns `false` at the end of the file and for a record that is
-    /// truncated or longer than `longest`.
-    fn read_next(&mut self, longest: u64, bytes: &mut Vec<u8>) -> Result<bool> {
-        read_block(self.source, self.at, FRAME_BYTES, bytes)?;
-        let start = self.at + bytes.len() as u64;
-        let length = bytes.first_chunk().map(|frame| wire::record_length(*frame));
-        let Some(length) =
-            length.filter(|length| u64::from(*length) <= longest.min(self.size.saturating_sub(start)))
-        else {
-            return Ok(false);
-        };
-        read_block(self.source, start, length as usize, bytes)?;
-        self.at = start + u64::from(length);
-        Ok(bytes.len() == length as usize)
-    }
-}
-
-/// The number of leading records of the file that an encoder would write, at most [`TESTED`]. Also
-/// returns [`TESTED`] if the file has fewer records and an encoder would write all of them.
-fn count_whole<S: ReadAt + ?Sized>(source: &S, bytes: &mut Vec<u8>) -> Result<usize> {
-    let mut records = FirstRecords::of(source)?;
-    for count in 0..TESTED {
-        if records.at == records.size {
-            return Ok(TESTED);
+impl Fit {
+    /// `size` is that of the whole file.
+    fn of(bytes: &[u8], size: usize, layout: Layout) -> Self {
+        let mut fit = Self { is_whole: true, ..Self::default() };
+        if !layout.has_records {
+            fit.add(bytes, 0, size - bytes.len(), layout.is_godot3);
+            return fit;
         }
-        if !records.read_next(u64::MAX, bytes)? {
-            return Ok(count);
-        }
-        // The engine accepts many byte sequences that no encoder writes.
-        let record = Outline::of(bytes, 1);
-        if bytes.is_empty() || record.error().is_some() || !record.notes().first.is_empty() {
-            return Ok(count);
-        }
-    }
-    Ok(TESTED)
-}
-
-/// The file offset of the first record that the engine cannot read, or that has bytes other than zeros after
-/// its value. Such a record shows Godot 3's format or damage. Tests the first four records, up to the first
-/// one that is empty, truncated or longer than 64 MiB.
-///
-/// # Errors
-/// As [`foreign`].
-pub fn find_invalid<S: ReadAt + ?Sized>(source: &S) -> Result<Option<u64>> {
-    let mut bytes = Vec::new();
-    let mut records = FirstRecords::of(source)?;
-    for _ in 0..TESTED {
-        let at = records.at;
-        if !records.read_next(WHOLE, &mut bytes)? || bytes.is_empty() {
-            break;
-        }
-        let value = Outline::of(&bytes, 1);
-        let trailing = bytes.get(value.end()..).unwrap_or_default();
-        if value.error().is_some() || trailing.iter().any(|byte| *byte != 0) {
-            return Ok(Some(at));
-        }
-    }
-    Ok(None)
-}
-
-/// Whether the engine reads the bytes as one value, up to their end.
-fn is_one_value(bytes: &[u8]) -> bool {
-    let outline = Outline::of(bytes, 1);
-    outline.error().is_none() && outline.end() >= bytes.len()
-}
-
-/// The total weight of evidence that shows Godot 3's format: see [`evidence_of_godot3`].
-pub const SHOWS_GODOT3: u32 = 2;
-
-/// The weight of `bytes` as evidence that the file is Godot 3's. `bytes` must be a value of Godot 3 and not
-/// of Godot 4. One changed bit may turn a value of Godot 4 into a pool array of Godot 3, or into an Array of
-/// vectors, so two of these are needed. A Dictionary, or any other Array, is enough if it is not empty. A
-/// value that is alone in its file is also enough if its type has another id in Godot 4.
-pub fn evidence_of_godot3(bytes: &[u8], is_alone: bool) -> u32 {
-    let mut cursor = Cursor::new(bytes, 0);
-    let header = cursor.u32().map(|header| header as u8);
-    let has_elements = cursor.container_count(1).is_some_and(|count| count > 0);
-    let has_vectors = cursor.u32().is_some_and(|header| matches!(header as u8, 5..=14));
-    match header {
-        Some(6..) if is_alone => SHOWS_GODOT3,
-        // Dictionary.
-        Some(18) if has_elements => SHOWS_GODOT3,
-        // Array.
-        Some(19) if has_elements && !has_vectors => SHOWS_GODOT3,
-        // Array, and the pool arrays.
-        Some(19..=26) if has_elements => 1,
-        _ => 0,
-    }
-}
-
-/// [`Foreign::Godot3`] if the first records show this format, and each of them is a valid value of Godot 3.
-fn godot3<S: ReadAt + ?Sized>(source: &S, bytes: &mut Vec<u8>) -> Result<Option<Foreign>> {
-    let limits = Limits { allow_objects: true, ..Limits::for_save_files() };
-    let (mut records, mut evidence) = (FirstRecords::of(source)?, 0);
-    for index in 0..TESTED {
-        if !records.read_next(LONGEST_TESTED, bytes)? {
-            break;
-        }
-        let is_godot4 = quick_check(bytes, &limits).is_some() || is_one_value(bytes);
-        let mut decoder = Decoder::of_godot3(bytes, Strictness::Strict, &limits, Loss::Accepted);
-        match (decoder.decode_only(&mut Ends::default()).is_ok(), is_godot4) {
-            (true, true) => {}
-            (true, false) => {
-                let is_alone = index == 0 && records.at == records.size;
-                evidence += evidence_of_godot3(bytes, is_alone);
+        let mut at = 0;
+        while let Some(frame) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
+            let (start, length) = (at + FRAME_BYTES, wire::record_length(*frame) as usize);
+            at = start.saturating_add(length);
+            if length == 0 || at > size {
+                fit.is_whole = false;
+            } else {
+                fit.bytes += FRAME_BYTES;
             }
-            (false, _) => return Ok(None),
+            if length == 0 {
+                return fit;
+            }
+            let read = bytes.get(start..at.min(bytes.len())).unwrap_or_default();
+            fit.add(read, start, at.min(size) - start - read.len(), layout.is_godot3);
+        }
+        fit.is_whole &= at >= bytes.len() || size > bytes.len();
+        fit
+    }
+
+    /// Adds the value in `bytes`, which start at `start` in the file. `unread` bytes of the value may follow.
+    fn add(&mut self, bytes: &[u8], start: usize, unread: usize, is_godot3: bool) {
+        /// The maximum number of values that are compared.
+        const LOOKED_AT: usize = 1000;
+
+        let outline =
+            if is_godot3 { Outline::of_godot3(bytes, LOOKED_AT) } else { Outline::of(bytes, LOOKED_AT) };
+        let end = outline.end().min(bytes.len());
+        let is_odd =
+            |note: &Error| !matches!(note.kind(), ErrorKind::NotCanonical(oddity) if oddity.is_harmless());
+        let (is_whole, reached) = match outline.error() {
+            _ if outline.notes().first.iter().any(is_odd) => (false, 0),
+            None => (true, end),
+            Some(error) => match error.kind() {
+                // The value is truncated, or only its first bytes were read.
+                ErrorKind::UnexpectedEnd { needed, left } => (needed - left <= unread, end),
+                ErrorKind::BadCount { count, left } => (*count as usize <= left + unread && unread > 0, end),
+                _ => (false, error.offset().unwrap_or_default()),
+            },
+        };
+        self.is_whole &= is_whole;
+        self.bytes += reached;
+        for node in outline.nodes() {
+            // Numbers read as text have control characters, which previews escape.
+            let is_text = matches!(node.ty, VariantType::String | VariantType::StringName)
+                && !node.preview.contains('\\');
+            // Without the header and the length.
+            let text = node.bytes.len().saturating_sub(8);
+            self.text += if is_text && node.is_complete { text } else { 0 };
+            self.values.push((start + node.bytes.start, node.ty, node.preview.clone()));
         }
     }
-    Ok((evidence >= SHOWS_GODOT3).then_some(Foreign::Godot3))
 }

@@ -22,9 +22,7 @@ use std::io::{self, Read, Seek};
 use std::ops::Range;
 
 pub use crate::format::FRAME_BYTES;
-pub use foreign::{
-    Foreign, SHOWS_GODOT3, TESTED, evidence_of_godot3, find_invalid, foreign, foreign_to_godot3,
-};
+pub use foreign::{Contents, Foreign, Layout, recognise};
 pub use index::{Index, ReadAt};
 pub use scan::scan;
 

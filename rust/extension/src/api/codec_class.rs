@@ -483,6 +483,9 @@ impl FastVariantCodec {
     /// [method load_batch] and [method FileAccess.get_var] read. Works in parallel and prints nothing.
     /// [param lossy] is as in [method decode_godot3].
     ///
+    /// By default, everything that Godot 3 reads is converted, also encodings that no Godot 3 writes; the new file
+    /// is canonical. [param limits] restrict what is read.
+    ///
     /// The result's [member FastVariantResult.value] is a Dictionary with the number of [code]records[/code],
     /// the sizes [code]bytes_read[/code] and [code]bytes_written[/code], and [code]changes[/code], a
     /// Dictionary with a description of each replacement and its count. If any record cannot be converted,
@@ -493,10 +496,11 @@ impl FastVariantCodec {
     fn convert_godot3_file(
         from: GString,
         to: GString,
+        #[opt(default = OptionalLimits::NULL)] limits: OptionalLimits,
         #[opt(default = false)] lossy: bool,
     ) -> Gd<FastVariantResult> {
         guard("FastVariantCodec.convert_godot3_file", || {
-            converted(godot3::convert_file(&from, &to, Direction::From3, Loss::accepted_if(lossy)))
+            convert_file((from, to), Direction::From3, limits, lossy)
         })
     }
 
@@ -507,10 +511,11 @@ impl FastVariantCodec {
     fn convert_file_to_godot3(
         from: GString,
         to: GString,
+        #[opt(default = OptionalLimits::NULL)] limits: OptionalLimits,
         #[opt(default = false)] lossy: bool,
     ) -> Gd<FastVariantResult> {
         guard("FastVariantCodec.convert_file_to_godot3", || {
-            converted(godot3::convert_file(&from, &to, Direction::To3, Loss::accepted_if(lossy)))
+            convert_file((from, to), Direction::To3, limits, lossy)
         })
     }
 
@@ -518,6 +523,10 @@ impl FastVariantCodec {
     /// Creates no objects and prints nothing.
     ///
     /// The Dictionary has these keys:
+    /// [br]- [code]contents[/code]: what the bytes hold, perhaps damaged: [code]"value"[/code], [code]"records"[/code],
+    /// [code]"value of Godot 3"[/code] or [code]"records of Godot 3"[/code]; empty for the file of another program, which
+    /// [code]message[/code] names. [code]other_contents[/code]: what else all of the bytes can be read as; usually
+    /// empty. The other keys describe the bytes as one value of Godot 4, whatever they hold;
     /// [br]- [code]nodes[/code]: an [code]Array[Dictionary][/code] of at most [param max_nodes] values, each
     /// before its children; the first is the outermost value. [param max_nodes] is clamped to the range 1 to
     /// 100,000;
@@ -584,7 +593,8 @@ impl FastVariantCodec {
 
     /// Returns the structure of encoded bytes as text, one line per value: its offset, size, first bytes in
     /// hexadecimal, and the value, indented by its level. An error or a non-canonical encoding adds a line that marks
-    /// its first byte and gives the reason. Creates no objects and prints nothing.
+    /// its first byte and gives the reason. Records follow each other, and the offsets in a record count from its start.
+    /// Creates no objects and prints nothing.
     ///
     /// Shows at most 10,000 values and 100 notes (non-canonical encodings and trailing bytes), each in fewer than
     /// 600 bytes, and counts the others.
@@ -649,8 +659,18 @@ pub fn load(
     }
 }
 
-fn converted(conversion: Result<Conversion, NotConverted>) -> Gd<FastVariantResult> {
-    let Conversion { records, bytes_read, bytes_written, changes } = match conversion {
+fn convert_file(
+    (from, to): (GString, GString),
+    direction: Direction,
+    limits: OptionalLimits,
+    lossy: bool,
+) -> Gd<FastVariantResult> {
+    let limits = match limits.get() {
+        Some(limits) => limits.bind().to_limits(),
+        None => Limits { allow_non_canonical: true, ..Limits::for_save_files() },
+    };
+    let converted = godot3::convert_file(&from, &to, direction, &limits, Loss::accepted_if(lossy));
+    let Conversion { records, bytes_read, bytes_written, changes } = match converted {
         Ok(conversion) => conversion,
         Err(NotConverted::File(error)) => return FastVariantResult::of_file(&error),
         Err(NotConverted::Records(failed)) => return FastVariantResult::batch(Variant::nil(), failed),

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use godot::builtin::PackedByteArray;
 use godot::prelude::VarDictionary;
-use variant_codec::frames::Foreign;
+use variant_codec::frames::{self, Contents, FRAME_BYTES, Layout};
 use variant_codec::memory::check_memory;
 use variant_codec::outline::{Node, Outline, Role};
 use variant_codec::stream::{ElementType, Lanes, Precision, Sink, Source};
@@ -32,9 +32,59 @@ fn outline(bytes: &[u8], max_nodes: usize) -> Result<Outline<'_>> {
     Ok(Outline::of(bytes, max_nodes))
 }
 
-/// The outline of these bytes as text, or the reason why there is not enough memory for it.
+/// The outline of these bytes as text, or the reason why there is not enough memory for it. Records follow each other,
+/// each with a line of its own.
 pub fn describe(bytes: &[u8]) -> String {
-    outline(bytes, DESCRIBED).map_or_else(|error| error.to_string(), |outline| outline.to_string())
+    let whole =
+        || outline(bytes, DESCRIBED).map_or_else(|error| error.to_string(), |outline| outline.to_string());
+    match frames::recognise(bytes, |_| true) {
+        Ok(Contents::Values { layout: Layout { has_records: true, is_godot3: false }, .. })
+            if !bytes.is_empty() =>
+        {
+            describe_records(bytes)
+        }
+        Ok(contents) => match format_error(&contents) {
+            Some(error) if Outline::of(bytes, 1).error().is_some() => format!("{error}\n"),
+            _ => whole(),
+        },
+        Err(error) => error.to_string(),
+    }
+}
+
+fn describe_records(bytes: &[u8]) -> String {
+    let (records, torn) = frames::records(bytes, &Limits::unlimited());
+    let rest = torn.as_ref().and_then(Error::offset).map(|at| at.saturating_add(FRAME_BYTES)..bytes.len());
+    let (mut text, mut left) = (String::new(), DESCRIBED);
+    for (index, record) in records.into_iter().chain(rest).enumerate() {
+        if left == 0 {
+            text += "… and more records\n";
+            break;
+        }
+        let outline = Outline::of(bytes.get(record.clone()).unwrap_or_default(), left);
+        left -= outline.nodes().len().clamp(1, left);
+        text += &format!("record {index}, {} bytes at byte {}\n{outline}", record.len(), record.start);
+    }
+    torn.map_or(text.clone(), |error| format!("{text}{error}\n"))
+}
+
+/// The reason why the bytes are no value of Godot 4 and no records of such values, if their contents are known.
+fn format_error(contents: &Contents) -> Option<Error> {
+    let format = match contents {
+        Contents::Values { layout: Layout { is_godot3: false, .. }, .. } => None,
+        contents => contents.refusal(),
+    };
+    format.map(|format| Error::new(format.into()).at(0))
+}
+
+/// A layout in words; empty for the file of another program.
+fn in_words(layout: Option<Layout>) -> &'static str {
+    match layout {
+        Some(Layout { has_records: true, is_godot3: false }) => "records",
+        Some(Layout { has_records: false, is_godot3: false }) => "value",
+        Some(Layout { has_records: true, is_godot3: true }) => "records of Godot 3",
+        Some(Layout { has_records: false, is_godot3: true }) => "value of Godot 3",
+        None => "",
+    }
 }
 
 /// The outline of these bytes for scripts: flat, because the engine handles only about a hundred levels of nesting.
@@ -44,10 +94,10 @@ pub fn describe(bytes: &[u8]) -> String {
 pub fn to_dictionary(bytes: &[u8], max_nodes: i64) -> Result<VarDictionary> {
     let outline = outline(bytes, max_nodes.clamp(1, MAX_NODES) as usize)
         .and_then(|outline| check_memory(dictionaries_of(&outline)).map(|()| outline));
+    let contents = frames::recognise(bytes, |_| true)?;
     let (outline, error) = match outline {
         Ok(outline) => {
-            let format = outline.error().and_then(|_| Foreign::by_head(bytes));
-            let format = format.map(|format| Error::new(format.into()).at(0));
+            let format = outline.error().and_then(|_| format_error(&contents));
             let error = format.or_else(|| outline.error().cloned());
             (outline, error)
         }
@@ -59,7 +109,7 @@ pub fn to_dictionary(bytes: &[u8], max_nodes: i64) -> Result<VarDictionary> {
     let (strictness, mut keys) = (Strictness::Lenient, KeyCache::default());
     let mut builder =
         VariantBuilder::new(Reading { input: &nothing, strictness, limits: &limits, keys: &mut keys });
-    Inspection { outline, error }.write_into(&mut builder)?;
+    Inspection { outline, error, contents }.write_into(&mut builder)?;
     Ok(builder.finish().into_value().to())
 }
 
@@ -83,6 +133,7 @@ fn dictionaries_of(outline: &Outline<'_>) -> usize {
 struct Inspection<'o> {
     outline: Outline<'o>,
     error: Option<Error>,
+    contents: Contents,
 }
 
 impl Source for Inspection<'_> {
@@ -91,7 +142,13 @@ impl Source for Inspection<'_> {
         let offsets: Vec<u8> =
             outline.spans().iter().flat_map(|span| (span.start as i64).to_le_bytes()).collect();
         let kinds: Vec<u8> = outline.spans().iter().map(|span| span.kind as u8).collect();
-        let mut entries = Entries::begin(sink, 9)?;
+        let (layout, other) = match self.contents {
+            Contents::Foreign(_) => (None, None),
+            Contents::Values { layout, other } => (Some(layout), other),
+        };
+        let mut entries = Entries::begin(sink, 11)?;
+        entries.add_text("contents", in_words(layout))?;
+        entries.add_text("other_contents", in_words(other))?;
         entries.add("nodes", |sink| write_nodes(outline, sink))?;
         entries.add_int("end", outline.end())?;
         entries.add("error", |sink| sink.int(error.map_or(ErrorCode::Ok, ErrorCode::from) as i64))?;

@@ -286,9 +286,9 @@ impl Unpacking {
     /// The unpacked values.
     pub fn finish(self) -> Unpacked {
         let failed = self.failed.or_else(|| self.broken.map(|error| (self.records.len(), error)));
-        if let Some((index, _)) = &failed
-            && *index < frames::TESTED
-            && let Ok(Some(format)) = frames::foreign(engine::bytes(self.bytes.get()), &self.limits)
+        if failed.is_some()
+            && let Ok(contents) = frames::recognise(engine::bytes(self.bytes.get()), |_| true)
+            && let Some(format) = contents.refusal()
         {
             // Values that were read from another format are meaningless.
             let failed = Some((0, Error::new(format.into()).at(0)));

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use godot::builtin::{GString, PackedByteArray};
 use variant_codec::error::{Limit, Step as ErrorStep};
-use variant_codec::frames::{self, Index, ReadAt};
+use variant_codec::frames::{self, Contents, Index, ReadAt};
 use variant_codec::sync::lock;
 use variant_codec::view::Spot;
 use variant_codec::{Error, ErrorKind, Limits, Result, VariantType};
@@ -125,11 +125,11 @@ impl Records {
         if self.is_known.get().is_some() {
             return Ok(());
         }
-        let found = match self.format {
-            Format::Godot4 => frames::foreign(&self.source, &self.limits)?,
-            Format::Godot3 => frames::foreign_to_godot3(&self.source)?,
+        let refusal = match (frames::recognise(&self.source, |_| true)?, self.format) {
+            (Contents::Values { .. }, Format::Godot3) => None,
+            (contents, _) => contents.refusal(),
         };
-        if let Some(format) = found {
+        if let Some(format) = refusal {
             return Err(Error::new(format.into()).at(0));
         }
         if Index::default().find(&self.source, 0)?.is_some() {

@@ -74,6 +74,11 @@ var record_count: int:
 	get:
 		return record_starts.size()
 
+## Whether the last record is truncated.
+var is_torn := false
+## What else the bytes can be read as, in the words of FastVariantCodec.inspect; usually empty.
+var other_contents := ""
+
 ## The codec's message about another format; empty if the bytes are records or the format is unknown.
 var _other_format := ""
 var _errors: Array[Problem] = []
@@ -278,26 +283,13 @@ func _key_of(value: int) -> int:
 	return siblings[siblings.bsearch(value) - 1]
 
 
-## Whether the bytes are records. The codec decides, as for load_batch. After an error such as a torn record,
-## the bytes still count as records if they are not one value as a whole and the first record is complete.
+## Whether the bytes are records, as the codec recognises them.
 func _are_records() -> bool:
-	if bytes.size() < 2 * FRAME:
-		return false
-	# Decodes nothing, because this index is after the last record.
-	var verdict := FastVariantView.open_records(bytes).try_fetch(bytes.size())
-	match verdict.error:
-		FastVariantCodec.NOT_FOUND:
-			return true
-		FastVariantCodec.UNKNOWN_TYPE:
-			_other_format = verdict.message.trim_suffix(" (at byte 0)")
-			return false
-	# Zeros are an empty record, as after a power failure, and not Nil with trailing bytes.
-	return not _is_value(bytes) and (bytes.decode_u32(0) == 0 or _is_value(bytes.slice(FRAME, FRAME + bytes.decode_u32(0))))
-
-
-static func _is_value(encoded: PackedByteArray) -> bool:
-	var outline := FastVariantCodec.inspect(encoded, 1)
-	return outline["error"] == FastVariantCodec.OK and outline["end"] >= encoded.size()
+	var outline := FastVariantCodec.inspect(bytes, 1)
+	other_contents = outline["other_contents"]
+	if outline["contents"] not in ["records", "value"]:
+		_other_format = outline["message"]
+	return outline["contents"] == "records"
 
 
 func _add_records() -> void:
@@ -306,14 +298,21 @@ func _add_records() -> void:
 		var left := bytes.size() - at - FRAME
 		var length := bytes.decode_u32(at) if left >= 0 else 0
 		if length == 0 or length > left:
-			var torn := _add_chunk(at, bytes.size())
-			torn.piece_offsets = [at, mini(at + FRAME, bytes.size())]
-			torn.piece_kinds = [Kind.COUNT, Kind.UNREAD]
 			_add_problem(at, (
 				"truncated record length: need %d bytes, %d left" % [FRAME, left + FRAME] if left < 0
 				else "record of 0 bytes, as after a power failure" if length == 0
 				else "truncated record: need %d bytes, %d left" % [length, left]
 			), true)
+			if length == 0 or left <= 0:
+				var torn := _add_chunk(at, bytes.size())
+				torn.piece_offsets = [at, mini(at + FRAME, bytes.size())]
+				torn.piece_kinds = [Kind.COUNT, Kind.UNREAD]
+				return
+			# The values before the end are shown.
+			is_torn = true
+			record_starts.append(at)
+			_records_end = bytes.size()
+			_add_record(record_count - 1)
 			return
 		record_starts.append(at)
 		_records_end = at + FRAME + length
@@ -341,10 +340,10 @@ func _add_record(record: int) -> Dictionary:
 
 
 func _add_value() -> void:
-	var outline := FastVariantCodec.inspect(bytes, MAX_NODES)
-	if _other_format and outline["error"] != FastVariantCodec.OK:
+	if _other_format:
 		_add_problem(0, _other_format, true)
 		return
+	var outline := FastVariantCodec.inspect(bytes, MAX_NODES)
 	_add_outline(outline, 0, 0, bytes.size())
 	_add_problems(outline, 0)
 

@@ -112,11 +112,14 @@ func open_file(path: String) -> void:
 	if refusal:
 		_say(refusal + (" %s is still shown." % _source if contents else ""))
 	else:
+		# A reading chosen by hand holds for one file.
+		_framing.select(Contents.Framing.AUTOMATIC)
 		_read(func() -> PackedByteArray: return FileAccess.get_file_as_bytes(path), path.get_file(), path)
 
 
 func show_bytes(bytes: PackedByteArray, source: String) -> void:
 	_path.text = ""
+	_framing.select(Contents.Framing.AUTOMATIC)
 	_read(func() -> PackedByteArray: return bytes, source)
 
 
@@ -127,10 +130,9 @@ func compare_with(path: String) -> void:
 		return
 	_say("Comparing with %s…" % path.get_file())
 	var first := contents
-	var framing := _framing.selected as Contents.Framing
 	var differences := Differences.new()
 	_start(func(second: Contents) -> void:
-		second.read(func() -> PackedByteArray: return FileAccess.get_file_as_bytes(path), framing)
+		second.read(func() -> PackedByteArray: return FileAccess.get_file_as_bytes(path), Contents.Framing.AUTOMATIC)
 		differences.compare(first, second)
 	, func(second: Contents) -> void: _show_comparison(second, differences, path.get_file()))
 
@@ -435,6 +437,10 @@ func _show() -> void:
 	_title.text = "%s, %s bytes, %s" % [_source, contents.bytes.size(), (
 		"one value" if not contents.has_records
 		else "1 record" if contents.record_count == 1 else "%d records" % contents.record_count)]
+	if contents.is_torn:
+		_title.text += ", the last one truncated"
+	if contents.other_contents:
+		_title.text += "; the bytes can also be read as %s" % contents.other_contents
 	_title.tooltip_text = _title.text
 	if contents.nodes.is_empty() and contents.problems and not contents.has_records:
 		# The file has another format, which the message names.

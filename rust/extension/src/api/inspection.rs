@@ -44,8 +44,8 @@ pub fn describe(bytes: &[u8]) -> String {
             describe_records(bytes)
         }
         Ok(contents) => match format_error(&contents) {
-            Some(error) if Outline::of(bytes, 1).error().is_some() => format!("{error}\n"),
-            _ => whole(),
+            Some(error) => format!("{error}\n"),
+            None => whole(),
         },
         Err(error) => error.to_string(),
     }
@@ -97,8 +97,7 @@ pub fn to_dictionary(bytes: &[u8], max_nodes: i64) -> Result<VarDictionary> {
     let contents = frames::recognise(bytes, |_| true)?;
     let (outline, error) = match outline {
         Ok(outline) => {
-            let format = outline.error().and_then(|_| format_error(&contents));
-            let error = format.or_else(|| outline.error().cloned());
+            let error = format_error(&contents).or_else(|| outline.error().cloned());
             (outline, error)
         }
         Err(error) => (Outline::of(&[], 1), Some(error)),

@@ -63,7 +63,7 @@ const FILES: &[Promise] = &[
 
 /// Each limit with its meaning and the error code for exceeding it, in the order of [`shown`].
 #[rustfmt::skip]
-const LIMITS: [(&str, &str, &str); 12] = [
+const LIMITS: [(&str, &str, &str); 13] = [
     ("max_bytes", "", "MAX_BYTES_EXCEEDED"),
     ("max_depth", "beyond the engine's own limit, the code is `TOO_DEEP`", "MAX_DEPTH_EXCEEDED"),
     ("max_elements", "values in all, elements of packed arrays and names of NodePaths included", "MAX_ELEMENTS_EXCEEDED"),
@@ -72,6 +72,7 @@ const LIMITS: [(&str, &str, &str); 12] = [
     ("refuse_colliding_keys", "", "COLLIDING_KEYS"),
     ("allow_trailing_bytes", "", "TRAILING_BYTES"),
     ("allow_non_canonical", "non-canonical encodings that other programs write", "NOT_CANONICAL"),
+    ("lost_objects_as_null", "objects that were saved only by instance id", ""),
     ("allowed_types", "`allow_only([TYPE_INT, …])` sets it", "TYPE_NOT_ALLOWED"),
     ("allow_objects", "", "OBJECTS_NOT_ALLOWED"),
     ("allowed_classes", "native classes, by exact name; empty is all", "CLASS_NOT_ALLOWED"),
@@ -89,6 +90,7 @@ fn shown(limits: Limits) -> [String; LIMITS.len()] {
         allow_trailing_bytes,
         allow_non_canonical,
         refuse_colliding_keys,
+        lost_objects_as_null,
         allow_objects,
         allowed_classes,
         allowed_scripts,
@@ -114,6 +116,7 @@ fn shown(limits: Limits) -> [String; LIMITS.len()] {
         flag(refuse_colliding_keys),
         flag(allow_trailing_bytes),
         flag(allow_non_canonical),
+        flag(lost_objects_as_null),
         all(allowed_types == ALL_TYPES),
         flag(allow_objects),
         all(allowed_classes.is_empty()),
@@ -127,7 +130,8 @@ fn limits_table() -> String {
     let rows = LIMITS.iter().enumerate().map(|(at, (name, meaning, code))| {
         let colon = if meaning.is_empty() { "" } else { ": " };
         let [network, save, none] = [0, 1, 2].map(|preset| presets[preset][at].clone());
-        vec![format!("`{name}`{colon}{meaning}"), network, save, none, format!("`{code}`")]
+        let code = if code.is_empty() { String::new() } else { format!("`{code}`") };
+        vec![format!("`{name}`{colon}{meaning}"), network, save, none, code]
     });
     table(&head, rows)
 }

@@ -255,8 +255,11 @@ func test_faults_are_named() -> bool:
 		["a wrong class of a variable", {&"@class": "Bag", "owner": bag}, "expected SuiteHero, found ", ".\"owner\""],
 		["a wrong inner class", {&"@class": "SuiteHero", "bag": {&"@class": "Skill"}}, "has another type", ".\"bag\""],
 		["a wrong native class", {&"@class": "Mage", "place": bag}, "expected Node, found ", ".\"place\""],
-		["no value of the enum", {&"@class": "SuiteHero", "kind": 3}, "3 is not a value of the enum", ".\"kind\""],
+		["no value of the enum", {&"@class": "SuiteHero", "kind": 3}, "3 is not a value of the enum SuiteHero.Kind; if the enum has changed, raise \"version\"", ".\"kind\""],
 		["a float that is no int", {&"@class": "SuiteHero", "hp": 1.5}, "expected int, found float", ".\"hp\""],
+		["a float of several ints", {&"@class": "SuiteHero", "hp": 76561198138808079.0}, "expected int, found a float beyond ±(2^53 − 1)", ".\"hp\""],
+		["a float of several values of an enum", {&"@class": "SuiteHero", "kind": -9007199254740992.0}, "SuiteHero.Kind, found a float beyond", ".\"kind\""],
+		["floats of several ints", {&"@class": "SuiteHero", "counts": {"x": 1e17}}, "expected elements of type int, found a float beyond", ".\"counts\".<key 0>"],
 		["wrong elements", {&"@class": "SuiteHero", "counts": {"x": "y"}}, "expected elements of type int, found String", ".\"counts\".<key 0>"],
 		["a newer version", {&"@class": "Bag", "@version": 2}, "but the data has version 2", ".\"@version\""],
 		["no version", {&"@class": "Bag", "@version": 0}, "expected a version of at least 1, found 0", ".\"@version\""],
@@ -290,6 +293,10 @@ func test_faults_are_named() -> bool:
 	for bytes: PackedByteArray in [var_to_bytes(classes), var_to_bytes([Signal(classes, &"script_changed")]), var_to_bytes_with_objects([Hero.new()])]:
 		read = classes.decode(bytes, with_objects())
 		checks.truth("refused", not read.is_ok() and read.value == null)
+	var lost := FastVariantLimits.for_save_files()
+	checks.truth("the advice", "set `lost_objects_as_null`" in classes.decode(var_to_bytes([classes]), lost).message)
+	lost.lost_objects_as_null = true
+	checks.same_value("is followed", [null], classes.decode(var_to_bytes([classes]), lost).value)
 	checks.subject(TYPE_OBJECT, "a property twice")
 	for first: Dictionary in [{}, {"items": []}]:
 		for between: Dictionary in [{}, {"items": []}]:
@@ -314,7 +321,8 @@ func test_what_cannot_be_written() -> bool:
 		["one in a property", [_hero_with(Picky.new(1))], "picky.gd is not registered", "[0].\"any\""],
 		["a Callable", [_hero_with(test_form)], "a Callable would be read as an empty one", "[0].\"any\""],
 		["a Signal", _hero_with(hero.script_changed), "a Signal has no meaning", ".\"any\""],
-		["flags", _hero_of_kind(3), "3 is not a value of the enum", ".\"kind\""],
+		["flags", _hero_of_kind(3), "3 is not a value of the enum SuiteHero.Kind; declare flags as int", ".\"kind\""],
+		["a lost object", [EncodedObjectAsID.new()], "saved only by its instance id (EncodedObjectAsID) is lost", "[0]"],
 		["a resource elsewhere", [get_script()], "has the file \"res://suites/class_suite.gd\"; call `allow_resources`", "[0]"],
 		["another resource", [Curve.new()], "Curve has no script", "[0]"],
 		["a resource twice in keys", {[load(COLOURS)]: 1, [ResourceLoader.load(COLOURS, "", ResourceLoader.CACHE_MODE_IGNORE)]: 2}, "which was loaded twice", ".<key 1>[0]"],
@@ -331,6 +339,7 @@ func test_what_cannot_be_written() -> bool:
 		["var wrong: int: get = _get_wrong\nfunc _get_wrong() -> Variant:\n\treturn \"text\"", ["wrong"], "expected int, found String"],
 		["var wrong: Array: get = _get_wrong\nfunc _get_wrong() -> Variant:\n\treturn null", ["wrong"], "expected Array, found Nil"],
 		["var wrong: Node: get = _get_wrong\nfunc _get_wrong() -> Variant:\n\treturn Curve.new()", ["wrong"], "expected Node, found Curve"],
+		["var wrong: Node: get = _get_wrong\nfunc _get_wrong() -> Variant:\n\treturn load(\"res://suites/fixtures/classes/hero.gd\").Bag.new()", ["wrong"], "expected Node, found \"Bag\""],
 		["var right: float: get = _get_right\nfunc _get_right() -> Variant:\n\treturn 1", ["right"], ""],
 	]:
 		var script := GDScript.new()
@@ -338,6 +347,7 @@ func test_what_cannot_be_written() -> bool:
 		script.reload()
 		var own := FastVariantClasses.new()
 		own.register(script, {"name": "Own", "properties": case[1]})
+		own.register(Hero.Bag, {"name": "Bag"})
 		var written := own.try_encode(script.new())
 		checks.same_value("message", case[2], written.message.get_slice(" (", 0))
 		checks.truth("path", written.is_ok() or written.path == ".\"%s\"" % case[1][0], written.path)
@@ -394,6 +404,29 @@ func test_losses_are_warned_of() -> bool:
 	checks.same_int("how many", 3, warnings.size())
 	for expected: String in ["encode: SuiteHero is written only as an instance id", "encode_batch: res://suites/fixtures/classes/picky.gd is written only", "SuiteHero stores none of its variables"]:
 		checks.truth(expected, Array(warnings).any(func(warning: String) -> bool: return warning.contains(expected)), "\n".join(warnings))
+	return true
+
+
+## The advice for an object that cannot be saved fits its kind.
+func test_advice_for_objects() -> bool:
+	for case: Array in [
+		[Hero.new(), "SuiteHero would be written only as an instance id, which has no meaning to a reader; register its class with FastVariantClasses"],
+		[InputEventKey.new(), "InputEventKey would be written only as an instance id, which has no meaning to a reader; save the properties that you need, or pass `full_objects`, and load with `allow_objects` and `allowed_classes`"],
+		[load(COLOURS), "save its path \"%s\", or use `FastVariantClasses.allow_resources`" % COLOURS],
+		[bytes_to_var(var_to_bytes(Resource.new())), "(EncodedObjectAsID) is lost; set `lost_objects_as_null` when you load the save, or put null in its place"],
+		[[] as Array[Hero.Bag], "a container with elements of type a script without a name that extends RefCounted would be read"],
+	]:
+		checks.subject(TYPE_OBJECT, case[1])
+		var saved := FastVariantCodec.try_save_batch(FILE, [{"item": case[0]}])
+		checks.truth("save_batch", case[1] in saved.message, saved.message)
+	checks.subject(TYPE_OBJECT, "advice that is followed")
+	var key := InputEventKey.new()
+	key.physical_keycode = KEY_W
+	checks.truth("full_objects", FastVariantCodec.try_save_batch(FILE, [key], true).is_ok())
+	var limits := with_objects()
+	limits.allowed_classes = ["InputEventKey"]
+	var read := FastVariantCodec.load_batch(FILE, limits)
+	checks.truth("allowed_classes", read.is_ok() and read.value[0].physical_keycode == KEY_W, read.message)
 	return true
 
 
@@ -891,7 +924,8 @@ func test_decode_into() -> bool:
 	read = classes.decode_into(target, classes.encode(hero_with_friend))
 	checks.truth("an object in two places", is_same(read.value, target) and target.bag != null, read.message)
 	checks.truth("is one", is_same(target.bag, target.friends[0].bag))
-	checks.truth("another class", "expected data of the target's class" in classes.decode_into(Mage.new(), classes.encode(hero)).message)
+	read = classes.decode_into(Mage.new(), classes.encode(hero))
+	checks.truth("another class", "expected data of the target's class, \"Mage\"; found class \"SuiteHero\"" in read.message, read.message)
 	checks.truth("null", not classes.decode_into(null, classes.encode(hero)).is_ok())
 	# JSON has no ints.
 	var plain: Dictionary = classes.to_plain(hero)

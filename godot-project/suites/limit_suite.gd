@@ -39,7 +39,7 @@ func test_each_limit_has_its_code() -> bool:
 		["refuse_colliding_keys", colliding, false, true, FastVariantCodec.COLLIDING_KEYS, 1048],
 		["allowed_types", two_nils, 1 << TYPE_ARRAY | 1 << TYPE_NIL, 1 << TYPE_ARRAY, FastVariantCodec.TYPE_NOT_ALLOWED, 8],
 	]
-	_check_complete(rows, ["allowed_classes", "allowed_scripts", "allow_non_canonical"])
+	_check_complete(rows, ["allowed_classes", "allowed_scripts", "allow_non_canonical", "lost_objects_as_null"])
 	for row: Array in rows:
 		checks.subject(checks.MIXED, row[0])
 		var limits := FastVariantLimits.for_save_files()
@@ -80,6 +80,7 @@ func test_presets() -> bool:
 		["allow_trailing_bytes", false, false, true],
 		["allow_non_canonical", false, false, false],
 		["refuse_colliding_keys", true, false, false],
+		["lost_objects_as_null", false, false, false],
 		["allow_objects", false, false, false],
 		["allowed_classes", PackedStringArray(), PackedStringArray(), PackedStringArray()],
 		["allowed_scripts", PackedStringArray(), PackedStringArray(), PackedStringArray()],
@@ -226,6 +227,55 @@ func test_colliding_keys_within_keys() -> bool:
 	for count: int in [4, 12]:
 		var arrays := Wire.header(TYPE_DICTIONARY) + Costly.entries(Costly.colliding_arrays(count))
 		checks.same_int("refused", FastVariantCodec.COLLIDING_KEYS, FastVariantCodec.try_decode(arrays, network).error)
+	return true
+
+
+## With `lost_objects_as_null`, each reader gives the engine's value with null in the place of each EncodedObjectAsID.
+func test_lost_objects() -> bool:
+	var object := RefCounted.new()
+	var limits := FastVariantLimits.for_save_files()
+	limits.lost_objects_as_null = true
+	var path := "user://lost_objects.bin"
+	var many: Array = range(20_000).map(func(index: int) -> Variant: return object if index % 3 == 0 else {"id": index})
+	for value: Variant in [
+		object, [object, 1], {"a": {"b": object}}, {object: "key"}, {"k": [{&"n": [object]}]}, [object] as Array[RefCounted],
+		{"x": object} as Dictionary[String, RefCounted], {[object]: 1}, many,
+	]:
+		checks.subject(TYPE_OBJECT, "lost objects in %s" % str(value).left(30))
+		var bytes := var_to_bytes(value)
+		var expected: Variant = _without_lost(bytes_to_var(bytes))
+		var framed := Wire.word(bytes.size()) + bytes
+		FileAccess.open(path, FileAccess.WRITE).store_buffer(framed)
+		var job := FastVariantCodec.load_batch_async(path, limits)
+		var loaded := FastVariantCodec.load_batch(path, limits)
+		for read: Array in [
+			["try_decode", FastVariantCodec.try_decode(bytes, limits).value],
+			["unpack_batch", FastVariantCodec.unpack_batch(framed, limits).value[0]],
+			["load_batch", loaded.value[0]],
+			["load_batch_async", job.wait().value[0]],
+			["decode_batch_async", FastVariantCodec.decode_batch_async([bytes], limits).wait().value[0]],
+			["a view", FastVariantView.open(bytes, limits).try_fetch("").value],
+			["a view of a file", FastVariantView.open_file(path, limits).try_fetch(0).value],
+			["classes", FastVariantClasses.new().decode(bytes, limits).value],
+		]:
+			checks.same_value(read[0], expected, read[1])
+		checks.truth("validate", FastVariantCodec.validate(bytes, limits).is_ok())
+		checks.truth("refused otherwise", not FastVariantCodec.try_save_batch(path, FastVariantCodec.unpack_batch(framed).value).is_ok())
+		checks.truth("can be saved again", FastVariantCodec.try_save_batch(path, loaded.value).is_ok())
+		checks.same_value("and loaded", expected, FastVariantCodec.load_batch(path).value[0])
+	checks.subject(TYPE_OBJECT, "lost objects elsewhere")
+	var rows := FastVariantView.open(var_to_bytes([{"at": object}, {"at": 1}]), limits)
+	checks.same_value("rows", PackedInt64Array([0]), PackedInt64Array(Array(rows.rows("", "at", "==", null))))
+	checks.same_value("column", [null, null], rows.column("", "at", TYPE_OBJECT))
+	var godot_3 := Wire.header(17, 1) + Wire.word(7) + Wire.word(0)
+	checks.same_value("Godot 3's format", null, FastVariantCodec.try_decode_godot3(godot_3, limits).value)
+	var two := var_to_bytes({object: 1, RefCounted.new(): 2})
+	checks.same_int("two keys that become one", FastVariantCodec.NOT_CANONICAL, FastVariantCodec.try_decode(two, limits).error)
+	_check_validate(two, limits, FastVariantCodec.try_decode(two, limits))
+	limits.allow_objects = true
+	var full := var_to_bytes_with_objects({RefCounted.new(): 1, Resource.new(): 2})
+	checks.truth("objects in keys", FastVariantCodec.validate(full, limits).is_ok())
+	DirAccess.remove_absolute(path)
 	return true
 
 
@@ -431,6 +481,24 @@ func test_limits_hold_for_a_batch_as_a_whole() -> bool:
 		checks.same_int("code of %s" % row[0], row[3], outcome.error)
 		checks.same_value("values before", numbers.slice(0, row[4]), outcome.value)
 	return true
+
+
+## The value with null in the place of each EncodedObjectAsID. Containers keep their types.
+static func _without_lost(value: Variant) -> Variant:
+	if value is EncodedObjectAsID:
+		return null
+	if value is Array:
+		var copy: Array = value.duplicate()
+		for index: int in copy.size():
+			copy[index] = _without_lost(copy[index])
+		return copy
+	if value is Dictionary:
+		var copy: Dictionary = value.duplicate()
+		copy.clear()
+		for key: Variant in value:
+			copy[_without_lost(key)] = _without_lost(value[key])
+		return copy
+	return value
 
 
 func _check_refused(

@@ -61,6 +61,7 @@ pub(super) fn limits(data: &[u8]) -> Limits {
         max_memory: 1 << up_to(14),
         allow_trailing_bytes: up_to(1) == 1,
         refuse_colliding_keys: false,
+        lost_objects_as_null: false,
         allow_objects: up_to(1) == 1,
         allow_non_canonical: up_to(1) == 1,
         allowed_classes: Names::NONE,

@@ -177,6 +177,9 @@ pub struct Limits {
     /// more time than the one before. Only a reader inside an engine detects collisions. The total size of
     /// nested keys is limited as well.
     pub refuse_colliding_keys: bool,
+    /// Whether to read an object that was written only by its instance id as null. The id means nothing in another run
+    /// of the game. Only a reader inside an engine does so; in this crate, the id stays as it is.
+    pub lost_objects_as_null: bool,
     /// Whether objects with class and properties are read.
     pub allow_objects: bool,
     /// The native classes that objects may have; empty allows all.
@@ -265,6 +268,7 @@ impl Limits {
             allow_trailing_bytes: true,
             allow_non_canonical: false,
             refuse_colliding_keys: false,
+            lost_objects_as_null: false,
             allow_objects: false,
             allowed_classes: Names::NONE,
             allowed_scripts: Names::NONE,

@@ -1,6 +1,5 @@
 //! Borrows the contents of live Variants.
 
-use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
 
@@ -9,7 +8,6 @@ use godot::classes::{ClassDb, Script};
 use godot::meta::ToGodot;
 use godot::obj::{Gd, Singleton};
 use godot::sys::{self, interface_fn};
-use variant_codec::error::quoted;
 use variant_codec::format::Shape;
 use variant_codec::memory::{LEAST_CHECKED, check_memory};
 use variant_codec::stream::{Lanes, Precision};
@@ -92,17 +90,6 @@ pub fn is_instance(value: &Variant, class: &StringName, script: Option<&Gd<Scrip
     };
     // A script is attached only to objects of the class that it extends, so the class needs no check.
     object.has_script(wanted)
-}
-
-impl fmt::Display for ContainerType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Untyped => f.write_str("Variant"),
-            Self::Builtin(ty) => f.write_str(ty.name()),
-            Self::Object { class, script: None } => f.write_str(&quoted(&class.to_string())),
-            Self::Object { script: Some(script), .. } => f.write_str(&quoted(&script.get_path().to_string())),
-        }
-    }
 }
 
 /// The entries of a Dictionary, in insertion order.

@@ -78,6 +78,13 @@ pub struct FastVariantLimits {
     #[export]
     #[var(get, set)]
     refuse_colliding_keys: PhantomVar<bool>,
+    /// If [code]true[/code], an object that was saved only by its instance id is read as [code]null[/code] instead of an
+    /// [EncodedObjectAsID]. Such an object is lost, and the strict methods refuse to save its id again. Set this to
+    /// load an old save that you want to save again. Two lost objects cannot both be keys of a Dictionary. Methods that
+    /// compare or convert bytes ignore this property.
+    #[export]
+    #[var(get, set)]
+    lost_objects_as_null: PhantomVar<bool>,
     /// If [code]true[/code], creates objects with class and properties. Their setters and scripts run, so set
     /// this only for data that you trust.
     #[export]
@@ -116,6 +123,7 @@ struct Values {
     allow_trailing_bytes: bool,
     allow_non_canonical: bool,
     refuse_colliding_keys: bool,
+    lost_objects_as_null: bool,
     allow_objects: bool,
     allowed_classes: PackedStringArray,
     allowed_scripts: PackedStringArray,
@@ -137,6 +145,7 @@ properties! { FastVariantLimits {
     allow_trailing_bytes: bool, get_allow_trailing_bytes, set_allow_trailing_bytes;
     allow_non_canonical: bool, get_allow_non_canonical, set_allow_non_canonical;
     refuse_colliding_keys: bool, get_refuse_colliding_keys, set_refuse_colliding_keys;
+    lost_objects_as_null: bool, get_lost_objects_as_null, set_lost_objects_as_null;
     allow_objects: bool, get_allow_objects, set_allow_objects;
     allowed_classes: PackedStringArray, get_allowed_classes, set_allowed_classes;
     allowed_scripts: PackedStringArray, get_allowed_scripts, set_allowed_scripts;
@@ -232,6 +241,7 @@ impl FastVariantLimits {
             allow_trailing_bytes: values.allow_trailing_bytes,
             allow_non_canonical: values.allow_non_canonical,
             refuse_colliding_keys: values.refuse_colliding_keys,
+            lost_objects_as_null: values.lost_objects_as_null,
             allow_objects: values.allow_objects,
             allowed_classes: values.allowed_classes.as_slice().iter().map(text_of).collect(),
             allowed_scripts: values.allowed_scripts.as_slice().iter().map(text_of).collect(),
@@ -253,6 +263,7 @@ impl Values {
             ("allow_trailing_bytes", self.allow_trailing_bytes),
             ("allow_non_canonical", self.allow_non_canonical),
             ("refuse_colliding_keys", self.refuse_colliding_keys),
+            ("lost_objects_as_null", self.lost_objects_as_null),
             ("allow_objects", self.allow_objects),
         ];
         let limited = numbers.into_iter().filter(|(_, most)| *most != NO_LIMIT);
@@ -285,6 +296,7 @@ impl From<&Limits> for Values {
             allow_trailing_bytes: limits.allow_trailing_bytes,
             allow_non_canonical: limits.allow_non_canonical,
             refuse_colliding_keys: limits.refuse_colliding_keys,
+            lost_objects_as_null: limits.lost_objects_as_null,
             allow_objects: limits.allow_objects,
             allowed_classes: limits.allowed_classes.iter().map(GString::from).collect(),
             allowed_scripts: limits.allowed_scripts.iter().map(GString::from).collect(),

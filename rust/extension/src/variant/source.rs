@@ -22,7 +22,7 @@ use registered::{Registered, has_tag};
 use super::lost_objects;
 use super::nested::Nested;
 use super::splitter::{Splitter, Tail, TailItems};
-use super::stored::{StoredProperties, label, script_path};
+use super::stored::{StoredProperties, script_path, type_label};
 use crate::thresholds::SMALL_BYTES;
 
 /// The form in which objects are written.
@@ -521,7 +521,7 @@ impl<'a, 's> Walker<'a, 's> {
             let (key, value) = self.reader.next_entry(&mut entries).ok_or_else(dictionary_changed)?;
             if !self.fits(&declared, value) {
                 let found = self.reader.ty(value).map_or("value", VariantType::name).to_owned();
-                let expected = declared.to_string();
+                let expected = type_label(&declared);
                 let kind = ErrorKind::WrongElementType { container: "Dictionary's values", expected, found };
                 return Err(Error::from(kind).inside(self.step(key, index)));
             }
@@ -683,7 +683,8 @@ impl<'a, 's> Walker<'a, 's> {
             }
             (declared @ ContainerType::Object { .. }, Objects::Refused) => {
                 return Err(Error::object(format!(
-                    "a container with elements of type {declared} would be read as one of EncodedObjectAsID; use FastVariantClasses or `full_objects`"
+                    "a container with elements of type {} would be read as one of EncodedObjectAsID; use FastVariantClasses or `full_objects`",
+                    type_label(&declared)
                 )));
             }
             (ContainerType::Object { script: Some(script), .. }, _) => {
@@ -713,7 +714,7 @@ impl<'a, 's> Walker<'a, 's> {
                 }
                 return sink.object_id(id);
             }
-            Objects::Refused => return Err(lost(variant)),
+            Objects::Refused => return Err(lost_objects::refused(variant)),
             Objects::Full(stored) => stored,
             Objects::Registered(registered) => return self.write_registered(registered, id, sink, depth),
         };
@@ -741,16 +742,6 @@ impl<'a, 's> Walker<'a, 's> {
         }
         sink.end_object(open)
     }
-}
-
-/// The error of an object that no reader could find by its id.
-#[cold]
-fn lost(object: &Variant) -> Error {
-    let label =
-        object.try_to::<Gd<Object>>().map_or_else(|_| "an object".to_owned(), |object| label(&object));
-    Error::object(format!(
-        "{label} would be written only as an instance id, which has no meaning to a reader; register its class with FastVariantClasses, or mark its variables with @export_storage and pass `full_objects`"
-    ))
 }
 
 /// The encoded size of a value, in bytes.

@@ -14,7 +14,7 @@ use godot::register::info::PropertyUsageFlags;
 use variant_codec::error::quoted;
 use variant_codec::format::SCRIPT_PATH_PREFIX;
 use variant_codec::{Error, Result};
-use variant_engine::{class_name, get_property, text_of};
+use variant_engine::{ContainerType, class_name, get_property, text_of};
 
 /// The stored properties of objects. If all objects of a class and script have the same properties, these are
 /// queried once per call.
@@ -160,6 +160,16 @@ pub fn script_label(script: &Gd<Script>) -> String {
         () if !name.is_empty() => text_of(&GString::from(&name)),
         () if !path.is_empty() => text_of(&path),
         () => format!("a script without a name that extends {}", script.get_instance_base_type()),
+    }
+}
+
+/// A declared type for messages.
+pub fn type_label(declared: &ContainerType) -> String {
+    match declared {
+        ContainerType::Untyped => "Variant".into(),
+        ContainerType::Builtin(ty) => ty.name().into(),
+        ContainerType::Object { class, script: None } => quoted(&class.to_string()),
+        ContainerType::Object { script: Some(script), .. } => script_label(script),
     }
 }
 

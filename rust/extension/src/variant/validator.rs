@@ -155,8 +155,10 @@ impl<'k> Sink for Validator<'k> {
     }
 
     fn begin_object(&mut self, _class: Text<'_>, _properties: usize) -> Result<bool> {
-        // This id stands for a new object, which equals no other key.
-        self.object_id(u64::MAX)?;
+        self.in_key(|builder| {
+            builder.put_stand_in(u64::MAX);
+            Ok(())
+        })?;
         Ok(std::mem::take(&mut self.in_key))
     }
 

@@ -26,6 +26,7 @@ pub struct VariantBuilder<'k, 's> {
     conversions: &'static Conversions,
     keys: &'k mut KeyCache,
     refuses_colliding_keys: bool,
+    lost_objects_as_null: bool,
     /// The number of nested keys that the next value is part of.
     key_level: u32,
     /// The input, from which the engine copies some values itself.
@@ -71,6 +72,7 @@ impl<'k, 's> VariantBuilder<'k, 's> {
             conversions: Conversions::get(),
             keys,
             refuses_colliding_keys: limits.refuse_colliding_keys,
+            lost_objects_as_null: limits.lost_objects_as_null,
             key_level: 0,
             input,
             key: Key::Put,

@@ -19,6 +19,7 @@ use crate::variant::built::{ConversionCounts, CreatedObjects};
 use crate::variant::classes::tag;
 use crate::variant::collisions::{Buckets, Effort, FEW_KEYS};
 use crate::variant::keys::RowCursor;
+use crate::variant::lost_objects;
 use crate::variant::objects::NewObject;
 use crate::variant::part_tasks::{PartSlots, PartTask};
 
@@ -86,12 +87,16 @@ impl VariantBuilder<'_, '_> {
         Ok(())
     }
 
+    /// Puts an EncodedObjectAsID, which equals no other value.
+    pub fn put_stand_in(&mut self, id: u64) {
+        let stand_in = ClassDb::singleton().instantiate("EncodedObjectAsID");
+        stand_in.call("set_object_id", &[id.cast_signed().to_variant()]);
+        self.building.put(stand_in);
+    }
+
     /// Fails for an object written by instance id, if objects must be of registered classes.
-    fn refuse_id(&self, what: &str) -> Result<()> {
-        match self.objects {
-            Some(_) => Err(Error::object(format!("{what} by its instance id, which has no meaning here"))),
-            None => Ok(()),
-        }
+    pub(super) fn refuse_lost(&self) -> Result<()> {
+        if self.objects.is_none() || self.lost_objects_as_null { Ok(()) } else { Err(lost_objects::lost()) }
     }
 }
 
@@ -235,8 +240,8 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
 
     fn signal(&mut self, name: Text<'_>, object: u64) -> Result<()> {
         self.check_name(name)?;
-        if object != 0 {
-            self.refuse_id("a Signal")?;
+        if object != 0 && self.objects.is_some() {
+            return Err(Error::object("a Signal has no meaning to a reader; connect it after loading"));
         }
         if self.building.put_signal(name, object) {
             return Ok(());
@@ -249,11 +254,11 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
     fn object_id(&mut self, id: u64) -> Result<()> {
         if id == 0 {
             self.building.put_null_object();
+        } else if self.lost_objects_as_null {
+            return self.nil();
         } else {
-            self.refuse_id("an object")?;
-            let stand_in = ClassDb::singleton().instantiate("EncodedObjectAsID");
-            stand_in.call("set_object_id", &[id.cast_signed().to_variant()]);
-            self.building.put(stand_in);
+            self.refuse_lost()?;
+            self.put_stand_in(id);
         }
         Ok(())
     }

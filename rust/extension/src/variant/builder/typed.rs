@@ -3,6 +3,7 @@
 use godot::builtin::{StringName, Variant};
 use godot::classes::{Object, Script};
 use godot::obj::Gd;
+use variant_codec::format::ENCODED_OBJECT_AS_ID;
 use variant_codec::memory::check_memory;
 use variant_codec::stream::ElementType;
 use variant_codec::{Error, ErrorKind, Result, Strictness, VariantType};
@@ -11,6 +12,7 @@ use variant_engine::{ContainerType, Converted, is_instance, string, values_insid
 use super::{VariantBuilder, unfinished};
 use crate::variant::built::{CreatedObjects, check_converted_text};
 use crate::variant::objects;
+use crate::variant::stored::{label, type_label};
 
 /// The memory to allow for a value's text, in bytes. Only a String or a packed array has a longer text.
 const TEXT_OF_VALUE: usize = 1 << 10;
@@ -40,6 +42,10 @@ impl VariantBuilder<'_, '_> {
     pub(super) fn declared(&mut self, element: ElementType<'_>) -> Result<ContainerType> {
         self.check_class(element)?;
         Ok(match element {
+            ElementType::Class(name) if name.to_lossy() == ENCODED_OBJECT_AS_ID => {
+                self.refuse_lost()?;
+                ContainerType::Object { class: StringName::from(ENCODED_OBJECT_AS_ID), script: None }
+            }
             ElementType::Class(name) | ElementType::Script(name) if self.objects.is_some() => {
                 let name = name.quoted();
                 return Err(Error::object(format!(
@@ -140,9 +146,9 @@ impl VariantBuilder<'_, '_> {
     pub(super) fn type_mismatch(&self, container: &'static str, declared: &ContainerType) -> Error {
         let object = self.building.last().and_then(|value| value.try_to::<Gd<Object>>().ok());
         let found = match object {
-            Some(object) => object.get_class().to_string(),
+            Some(object) => label(&object),
             None => self.building.last_type().map_or("value", VariantType::name).to_owned(),
         };
-        ErrorKind::WrongElementType { container, expected: declared.to_string(), found }.into()
+        ErrorKind::WrongElementType { container, expected: type_label(declared), found }.into()
     }
 }

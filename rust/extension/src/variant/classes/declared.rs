@@ -7,14 +7,13 @@ use godot::builtin::{AnyArray, GString, StringName, VarDictionary, Variant};
 use godot::classes::{ClassDb, Engine, Object, ResourceLoader, Script};
 use godot::obj::{EngineBitfield, Gd, Singleton};
 use godot::register::info::PropertyUsageFlags;
-use variant_codec::error::{Step, quoted};
+use variant_codec::error::Step;
 use variant_codec::memory::check_memory;
 use variant_codec::{Error, ErrorKind, Result, VariantType};
 use variant_engine::{Building, ContainerType, HeldObject, Reader, class_name, text_of};
 
 use super::{Class, Registry};
 use crate::variant::source::element;
-use crate::variant::stored::{label, script_label};
 
 pub enum Declared {
     Any,
@@ -78,28 +77,35 @@ impl Declared {
     /// # Errors
     /// Fails if a reader would refuse the value.
     #[inline(always)]
-    pub fn check_readable(&self, value: &Variant, found: Option<VariantType>) -> Result<()> {
+    pub fn check_readable(
+        &self,
+        value: &Variant,
+        found: Option<VariantType>,
+        registry: &Registry,
+    ) -> Result<()> {
         match self {
             Self::Any => Ok(()),
             Self::Type(ty) | Self::Container(ty, _) if found == Some(*ty) => Ok(()),
-            _ => self.check_unlike(value, found),
+            _ => self.check_unlike(value, found, registry),
         }
     }
 
     #[inline(never)]
-    fn check_unlike(&self, value: &Variant, found: Option<VariantType>) -> Result<()> {
+    fn check_unlike(&self, value: &Variant, found: Option<VariantType>, registry: &Registry) -> Result<()> {
         match self {
-            Self::Enum(..) if let Some(int) = exact_int(value) => self.check_enum(int),
+            Self::Enum(..) if let Some(int) = exact_int(value) => {
+                self.check_enum(int, "declare flags as int")
+            }
             Self::Type(ty) if converted(value, *ty).is_some() => Ok(()),
             Self::Object(_) if found == Some(VariantType::Nil) => Ok(()),
             Self::Object(classes) if found == Some(VariantType::Object) => match value.try_to() {
                 Ok(object) if !classes.is_empty() && !classes.iter().any(|class| is_of(&object, class)) => {
-                    Err(wrong(&self.expected(), &label(&object)))
+                    Err(wrong(&self.expected(), &registry.label(&object)))
                 }
                 // A freed object is written as null.
                 _ => Ok(()),
             },
-            _ => Err(self.refused(found)),
+            _ => Err(self.refused(value)),
         }
     }
 
@@ -109,17 +115,18 @@ impl Declared {
     }
 
     /// Checks that an int is a value of the property's enum, because no reader would accept any other int.
-    fn check_enum(&self, int: i64) -> Result<()> {
+    fn check_enum(&self, int: i64, advice: &str) -> Result<()> {
         let Self::Enum(name, values) = self else { return Ok(()) };
         // A variable without an initial value is 0.
         if int == 0 || values.contains(&int) {
             return Ok(());
         }
-        Err(Error::object(format!("{int} is not a value of the enum {name}; declare flags as int")))
+        Err(Error::object(format!("{int} is not a value of the enum {name}; {advice}")))
     }
 
-    fn refused(&self, found: Option<VariantType>) -> Error {
-        wrong(&self.expected(), found.map_or("a newer type", VariantType::name))
+    fn refused(&self, value: &Variant) -> Error {
+        let is_int = matches!(self, Self::Enum(..) | Self::Type(VariantType::Int));
+        wrong(&self.expected(), found(value, is_int))
     }
 
     /// Converts a value to the type of a property of `object`, which is new unless it is the target.
@@ -141,7 +148,9 @@ impl Declared {
             (Self::Type(ty), Some(found)) if *ty == found => Ok(value),
             (Self::Type(ty), _) if let Some(same) = checks.converted(&value, *ty)? => Ok(same),
             (Self::Enum(..), _) if let Some(int) = exact_int(&value) => {
-                self.check_enum(int).map(|()| Variant::from(int))
+                let advice =
+                    "if the enum has changed, raise \"version\" and convert the value in \"upgrade\"";
+                self.check_enum(int, advice).map(|()| Variant::from(int))
             }
             (Self::Object(_), Some(T::Nil)) => Ok(value),
             (Self::Object(classes), Some(T::Object)) => {
@@ -154,7 +163,7 @@ impl Declared {
                 if classes.is_empty() || classes.iter().any(|class| is_of(&object, class)) {
                     Ok(held.into_value())
                 } else {
-                    Err(wrong(&self.expected(), &checks.label(&object)))
+                    Err(wrong(&self.expected(), &checks.registry.label(&object)))
                 }
             }
             (Self::Container(ty, types), Some(found)) if *ty == found => match types {
@@ -172,7 +181,7 @@ impl Declared {
                     }
                 },
             },
-            (_, found) => Err(self.refused(found)),
+            _ => Err(self.refused(&value)),
         }
     }
 
@@ -192,6 +201,19 @@ fn wrong(expected: &str, found: &str) -> Error {
     Error::object(format!("expected {expected}, found {found}"))
 }
 
+/// The type of a value for messages, where an int was expected if `is_int`.
+fn found(value: &Variant, is_int: bool) -> &'static str {
+    match Reader::new().ty(value) {
+        Some(VariantType::Float) if is_int && Reader::new().float(value).abs() > MOST_EXACT => {
+            "a float beyond ±(2^53 − 1), where floats skip ints; write an int"
+        }
+        found => found.map_or("a newer type", VariantType::name),
+    }
+}
+
+/// 2^53 − 1. Beyond it, several ints become the same float.
+const MOST_EXACT: f64 = 9_007_199_254_740_991.0;
+
 /// The int that a Variant holds, or a float without a fraction as an int.
 pub fn exact_int(value: &Variant) -> Option<i64> {
     match Reader::new().ty(value) {
@@ -199,8 +221,9 @@ pub fn exact_int(value: &Variant) -> Option<i64> {
         Some(VariantType::Float) => {
             let float = Reader::new().float(value);
             let int = float as i64;
-            // No float equals the largest i64, and no int equals −0.0.
-            (int as f64 == float && int != i64::MAX && (int != 0 || float.is_sign_positive())).then_some(int)
+            let is_exact = float.abs() <= MOST_EXACT && int as f64 == float;
+            // No int equals −0.0.
+            (is_exact && (int != 0 || float.is_sign_positive())).then_some(int)
         }
         _ => None,
     }
@@ -221,25 +244,6 @@ pub struct Checks {
 pub const FEW: usize = 256;
 
 impl Checks {
-    /// An object's class for messages: its registered name if there is one, or else the result of
-    /// [`label`].
-    fn label(&self, object: &Gd<Object>) -> String {
-        let script = object.get_script();
-        let known = script.and_then(|script| self.registry.of(&script));
-        known.map_or_else(|| label(object), |class| quoted(&class.name))
-    }
-
-    /// A declared type for messages, with the registered name of its class if there is one.
-    fn type_label(&self, declared: &ContainerType) -> String {
-        match declared {
-            ContainerType::Object { script: Some(script), .. } => match self.registry.of(script) {
-                Some(class) => quoted(&class.name),
-                None => script_label(script),
-            },
-            other => other.to_string(),
-        }
-    }
-
     /// Like [`converted`], but limits the number of conversions in a call.
     ///
     /// # Errors
@@ -323,10 +327,11 @@ pub fn typed(container: &Variant, types: &[ContainerType; 2], checks: &Checks) -
         ContainerType::Builtin(ty) if let Some(same) = checks.converted(value, *ty)? => Ok(same),
         _ => {
             let found = match value.try_to::<Gd<Object>>() {
-                Ok(object) => checks.label(&object),
-                Err(_) => reader.ty(value).map_or("a newer type", VariantType::name).into(),
+                Ok(object) => checks.registry.label(&object),
+                Err(_) => found(value, *declared == ContainerType::Builtin(VariantType::Int)).into(),
             };
-            Err(wrong(&format!("elements of type {}", checks.type_label(declared)), &found))
+            let expected = format!("elements of type {}", checks.registry.type_label(declared));
+            Err(wrong(&expected, &found))
         }
     };
     if reader.ty(container) == Some(VariantType::Array) {
@@ -359,7 +364,7 @@ pub fn typed(container: &Variant, types: &[ContainerType; 2], checks: &Checks) -
         if kept != len {
             return Err(Error::object(format!(
                 "{len} keys become {kept} as {}",
-                checks.type_label(&types[0])
+                checks.registry.type_label(&types[0])
             )));
         }
     }

@@ -16,12 +16,13 @@ use godot::classes::{Object, Resource, Script};
 use godot::obj::Gd;
 use variant_codec::error::quoted;
 use variant_codec::{Error, Result};
-use variant_engine::HeldObject;
+use variant_engine::{ContainerType, HeldObject};
 
 pub use class::{Class, FIRST_VERSION, Methods, UNKNOWN};
-pub use resources::Folder;
+pub use resources::{Folder, file_of};
 
-use super::stored::label;
+use super::lost_objects;
+use super::stored::{label, type_label};
 
 /// Tags: first keys that give a Dictionary another meaning. All start with [`tag::START`].
 pub mod tag {
@@ -95,12 +96,15 @@ impl Registry {
     /// # Errors
     /// Fails if the script or the name is registered already.
     pub fn add(&mut self, class: Class) -> Result<()> {
-        let name = quoted(&class.name);
-        if self.by_script.contains_key(&class.script_id) {
-            return Err(Error::argument(format!("the script of {name} is registered already")));
+        if let Some(known) = self.of_script(class.script_id) {
+            let name = quoted(&known.name);
+            return Err(Error::argument(format!("the script is registered already, as {name}")));
         }
         if self.by_name.contains_key(&class.name) {
-            return Err(Error::argument(format!("another script is registered as {name}")));
+            let name = quoted(&class.name);
+            return Err(Error::argument(format!(
+                "another script is registered as {name}; pass another \"name\""
+            )));
         }
         let index = self.classes.len();
         self.by_script.insert(class.script_id, index);
@@ -137,6 +141,21 @@ impl Registry {
         self.of_script(script.instance_id().to_i64().cast_unsigned())
     }
 
+    /// An object's class for messages: its registered name if there is one, or else the result of [`label`].
+    pub fn label(&self, object: &Gd<Object>) -> String {
+        let known = object.get_script().and_then(|script| self.of(&script));
+        known.map_or_else(|| label(object), |class| quoted(&class.name))
+    }
+
+    /// A declared type for messages, with the registered name of its class if there is one.
+    pub fn type_label(&self, declared: &ContainerType) -> String {
+        let known = match declared {
+            ContainerType::Object { script: Some(script), .. } => self.of(script),
+            _ => None,
+        };
+        known.map_or_else(|| type_label(declared), |class| quoted(&class.name))
+    }
+
     /// The class of an object.
     ///
     /// # Errors
@@ -154,10 +173,13 @@ impl Registry {
                     quoted(&path)
                 ));
             }
+            if lost_objects::is_lost(&object) {
+                return lost_objects::lost();
+            }
             Error::object(match object.get_script() {
                 Some(_) => format!("{label} is not registered; call `register` with its script"),
                 None => format!(
-                    "{label} has no script, so its class cannot be registered; write its properties yourself"
+                    "{label} has no script, so its class cannot be registered; save the properties that you need, or save it with FastVariantCodec and `full_objects`"
                 ),
             })
         })

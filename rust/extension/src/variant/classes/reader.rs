@@ -23,7 +23,6 @@ use crate::growing::{add, make_room_in_map, text_of_name};
 use crate::memory_budget::MemoryBudget;
 use crate::variant::built::CreatedObjects;
 use crate::variant::source::registered::type_named;
-use crate::variant::stored::label;
 
 /// The objects of a value that is being read.
 pub struct ObjectReader {
@@ -470,7 +469,7 @@ impl ObjectReader {
                     let found = target
                         .value()
                         .try_to::<Gd<Object>>()
-                        .map_or_else(|_| "freed".to_owned(), |target| label(&target));
+                        .map_or_else(|_| "freed".to_owned(), |target| self.checks.registry.label(&target));
                     let name = quoted(&class.name);
                     return Err(Error::object(format!(
                         "expected data of the target's class, {found}; found class {name}"

@@ -126,7 +126,8 @@ impl<'s> Walker<'_, 's> {
             let (declared, ty) = (&property.declared, walker.reader.ty(value));
             let is_taken = ty == Some(VariantType::Object)
                 && registered.graph.class_of(value).is_some_and(|class| declared.takes(class));
-            let checked = if is_taken { Ok(()) } else { declared.check_readable(value, ty) };
+            let checked =
+                if is_taken { Ok(()) } else { declared.check_readable(value, ty, registered.registry) };
             let written = checked.and_then(|()| match ty {
                 Some(VariantType::Array) if declared.is_typed() => {
                     walker.write_array_in_place(value, sink, depth + 1)

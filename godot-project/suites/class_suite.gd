@@ -275,7 +275,11 @@ func test_faults_are_named() -> bool:
 		["elements of another class", {&"@array": "Bag", "values": [{&"@class": "Skill"}]}, "expected elements of type", ".\"values\"[0]"],
 		["one type for two", {&"@dictionary": ["Bag"], "values": {}}, "expected the types of keys and values", ".\"@dictionary\""],
 		["a resource elsewhere", {&"@resource": "", "path": "res://suites/run.gd"}, "is not in a folder of `allow_resources`", ".\"path\""],
-		["a resource outside", {&"@resource": "", "path": FOLDER + "/../../run.gd"}, "is not in a folder", ".\"path\""],
+		["a resource outside", {&"@resource": "", "path": FOLDER + "/../../run.gd"}, "is outside the project", ".\"path\""],
+		["another spelling of its path", {&"@resource": "", "path": FOLDER + "/" + "./".repeat(2000) + "colours.tres"}, "has an empty or \".\" part", ".\"path\""],
+		["a doubled slash", {&"@resource": "", "path": FOLDER + "//colours.tres"}, "has an empty or \".\" part", ".\"path\""],
+		["a long path", {&"@resource": "", "path": FOLDER + "/" + "./".repeat(32700) + "colours.tres"}, "is longer than 4096 bytes", ".\"path\""],
+		["a lost object", [EncodedObjectAsID.new()], "saved only by its instance id (EncodedObjectAsID) is lost", "[0]"],
 		["no resource", {&"@resource": "", "path": FOLDER + "/none.tres"}, "does not exist", ".\"path\""],
 		["another resource", {&"@resource": "", "path": FOLDER + "/hero.gd"}, "is not of type Gradient", ".\"path\""],
 		["plain data of another type", {&"@plain": []}, "expected Dictionary, found Array", ".\"@plain\""],
@@ -467,7 +471,7 @@ func test_registration() -> bool:
 		[Picky, {"name": "P", "create": none, "renamed": []}], [Picky, {"name": "P", "create": none, "keep_unknown": 5}], [Picky, {"name": "Node", "create": none}], [Picky, {"name": "int", "create": none}],
 	]:
 		checks.same_int(str(wrong), ERR_INVALID_PARAMETER, classes.callv(&"register", wrong))
-	for wrong: Array in [["user://", ["Texture2D"]], ["res://..", ["Texture2D"]], ["res://", []]]:
+	for wrong: Array in [["user://", ["Texture2D"]], ["res://..", ["Texture2D"]], ["res://./suites", ["Texture2D"]], ["res://", []]]:
 		checks.same_int(str(wrong), ERR_INVALID_PARAMETER, classes.callv(&"allow_resources", wrong))
 	Engine.print_error_messages = true
 	checks.same_int("create that returns nothing", OK, classes.register(Picky, {"name": "P", "create": none}))

@@ -237,16 +237,36 @@ fn is_singleton(class: &StringName) -> bool {
     false
 }
 
+/// The start of all paths in the project.
+pub const PROJECT: &str = SCRIPT_PATH_PREFIX;
+
+/// The maximum length of a path, in bytes. No system has longer paths.
+const MOST_PATH: usize = 4096;
+
+/// The reason why a path from data is not passed to the engine, if there is one. The engine would simplify other
+/// spellings of a path, in time that grows with the square of their length.
+pub fn fault_of_path(path: &str) -> Option<&'static str> {
+    let inside = path.strip_prefix(PROJECT);
+    if path.len() > MOST_PATH {
+        Some("is longer than 4096 bytes")
+    } else if inside.is_none_or(|inside| inside.split(['/', '\\']).any(|part| part == "..")) {
+        Some("is outside the project")
+    } else if inside.is_some_and(|inside| inside.split(['/', '\\']).any(|part| matches!(part, "" | "."))) {
+        Some("has an empty or \".\" part; write it in its shortest form")
+    } else {
+        None
+    }
+}
+
 /// The script at a path of this project.
 ///
 /// # Errors
-/// Fails if the path does not start with `res://`, leaves the project, or names no script that can be loaded.
+/// Fails if [`fault_of_path`] finds a fault, or the path names no script that can be loaded.
 pub fn load_script(path: &GString) -> Result<Gd<Script>> {
     let text = path.to_string();
     let shown = quoted(&text);
-    let inside = text.strip_prefix(SCRIPT_PATH_PREFIX);
-    if inside.is_none_or(|rest| rest.is_empty() || rest.split(['/', '\\']).any(|part| part == "..")) {
-        return Err(Error::object(format!("script path {shown} is outside the project")));
+    if let Some(fault) = fault_of_path(&text) {
+        return Err(Error::object(format!("script path {shown} {fault}")));
     }
     let mut loader = ResourceLoader::singleton();
     if !loader.exists_ex(path).type_hint("Script").done() {

@@ -10,8 +10,8 @@ use variant_engine::text_of;
 
 use super::Registry;
 use super::declared::{global_class, is_of, script_named};
+use crate::variant::objects::{PROJECT, fault_of_path};
 
-const ROOT: &str = "res://";
 const UID: &str = "uid://";
 
 /// A folder from which data may refer to resources of these types.
@@ -48,8 +48,11 @@ impl Folder {
     /// # Errors
     /// Fails if the folder is outside the project, there are no types, or one is not a class.
     pub fn of(path: &str, types: Vec<String>) -> Result<Self> {
-        if !path.starts_with(ROOT) || leaves(path) {
-            return Err(Error::argument(format!("folder {} does not start with res://", quoted(path))));
+        let path = path.strip_suffix('/').filter(|_| path != PROJECT).unwrap_or(path);
+        if path != PROJECT
+            && let Some(fault) = fault_of_path(path)
+        {
+            return Err(Error::argument(format!("folder {} {fault}", quoted(path))));
         }
         if types.is_empty() {
             return Err(Error::argument(
@@ -69,15 +72,10 @@ impl Folder {
     }
 }
 
-/// Returns whether a path contains `..`.
-fn leaves(path: &str) -> bool {
-    path.split(['/', '\\']).any(|part| part == "..")
-}
-
 /// The path of the resource's own file in the project, if it has one. Resources inside other files have none.
 pub fn file_of(resource: &Gd<Resource>) -> Option<String> {
     let path = text_of(&resource.get_path());
-    (path.starts_with(ROOT) && !path.contains("::") && !leaves(&path)).then_some(path)
+    (fault_of_path(&path).is_none() && !path.contains("::")).then_some(path)
 }
 
 /// The UID, which may be empty, and the path of a resource; `None` unless its folder and type are allowed.
@@ -100,9 +98,8 @@ pub fn reference(registry: &Registry, object: &Variant) -> Option<(String, Strin
     Some((uid, path))
 }
 
-/// The maximum lengths of a UID and of a path, in bytes. No system has longer paths.
+/// The maximum length of a UID, in bytes.
 const MOST_UID: usize = 64;
-const MOST_PATH: usize = 1 << 16;
 
 /// Loads the resource with this path.
 ///
@@ -111,8 +108,11 @@ const MOST_PATH: usize = 1 << 16;
 pub fn load(registry: &Registry, path: &str) -> Result<Variant> {
     let shown = quoted(path);
     let refuse = |reason: &str| Err(Error::object(format!("resource {shown} {reason}")));
+    if let Some(fault) = fault_of_path(path) {
+        return refuse(fault);
+    }
     let mut folders = registry.folders.iter().filter(|folder| path.starts_with(&folder.path)).peekable();
-    if leaves(path) || path.contains("::") || path.len() > MOST_PATH || folders.peek().is_none() {
+    if path.contains("::") || folders.peek().is_none() {
         return refuse("is not in a folder of `allow_resources`");
     }
     let types: Vec<&Type> = folders.flat_map(|folder| &folder.types).collect();

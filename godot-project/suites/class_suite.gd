@@ -109,6 +109,9 @@ func test_random_graphs() -> bool:
 		checks.truth("load_batch", read.is_ok(), read.message)
 		checks.no_problem("the same graph from a file", _difference([value, {"plain": graph}], read.value))
 		_unlink(read.value)
+		read = classes.from_json(classes.to_json(value))
+		checks.no_problem("the same graph from JSON", _difference(value, read.value))
+		_unlink(read.value)
 		read = classes.from_plain(FastVariantCodec.load_batch(FILE).value[0])
 		checks.no_problem("the same graph from plain data", _difference(value, read.value))
 		_unlink(read.value)
@@ -479,12 +482,12 @@ func test_registration() -> bool:
 	classes = FastVariantClasses.new()
 	classes.register(Picky, {"name": "P", "create": func() -> Picky: return Picky.new(4)})
 	checks.same_int("create", 4, classes.from_plain({&"@class": "P"}).value.size)
-	checks.same_int("from JSON", 7, classes.from_plain(_json(classes.to_plain(Picky.new(7)))).value.size)
+	checks.same_int("from JSON", 7, classes.from_json(classes.to_json(Picky.new(7))).value.size)
 	var hero := Hero.new()
 	hero.counts = {&"gold": 3}
 	hero.name_of = &"x"
-	var same := _classes().from_plain(_json({&"@class": "SuiteHero", "counts": {"gold": 3}, "name_of": "x", "hp": 10, "kind": 0}))
-	checks.no_problem("texts and numbers of JSON", _difference(hero, same.value))
+	var same := _classes().from_json(JSON.stringify({"@class": "SuiteHero", "counts": {"gold": 3.0}, "name_of": "x", "hp": 10.0, "kind": 0}))
+	checks.no_problem("texts and numbers of other programs", _difference(hero, same.value))
 	classes = FastVariantClasses.new()
 	classes.register(Watched, {"name": "W", "properties": PackedStringArray(["process_priority", "title"])})
 	checks.same_value("native properties", {&"@class": "W", "process_priority": 3, "title": "x"}, classes.to_plain(_watched({&"process_priority": 3, &"title": "x"})))
@@ -492,8 +495,24 @@ func test_registration() -> bool:
 	return true
 
 
-func _json(value: Variant) -> Variant:
-	return JSON.parse_string(JSON.stringify(value))
+## The messages about a script and a name that are registered already name the right class.
+func test_registration_messages() -> bool:
+	checks.subject(TYPE_OBJECT, "messages of register")
+	if not ClassDB.class_exists(&"Logger"):
+		return true
+	var watch: GDScript = load("res://suites/error_watch.gd")
+	var classes := _classes()
+	for case: Array in [
+		[[Hero, {"name": "Mage"}], "the script is registered already, as \"SuiteHero\""],
+		[[Hero.Bag], "the script has no class_name; pass the option \"name\""],
+		[[Picky, {"name": "Mage", "create": Picky.new.bind(1)}], "another script is registered as \"Mage\"; pass another \"name\""],
+	]:
+		var errors: Array = []
+		watch.set(&"expected", errors)
+		classes.callv(&"register", case[0])
+		watch.set(&"expected", null)
+		checks.truth(case[1], errors.size() == 1 and case[1] in errors[0], "\n".join(errors))
+	return true
 
 
 func _watched(properties: Dictionary) -> Watched:
@@ -691,19 +710,54 @@ func test_what_the_engine_does_not_check() -> bool:
 	return true
 
 
-## JSON loses the types of containers, and sorts keys.
+## All values come back from JSON with the bytes that the engine writes for them.
 func test_json() -> bool:
-	checks.subject(TYPE_OBJECT, "keys like tags in JSON")
 	var classes := FastVariantClasses.new()
 	classes.register(Hero, {"name": "SuiteHero", "properties": ["any", "counts"]})
-	var tags: Dictionary[StringName, int] = {&"@ref": 0, &"gold": 1}
-	for any: Variant in [{"bob": true, "@alice": false}, {"name": "x", "@class": "Bag"}, {"@class": "Bag"} as Dictionary[String, String]]:
+	var written := 0
+	for case in values.cases:
+		if not classes.try_encode(case.value).is_ok() or "without a class" in case.name:
+			continue
+		checks.subject(case.type, case.name)
+		Engine.print_error_messages = false
+		var text := classes.to_json(case.value)
+		Engine.print_error_messages = true
+		if text.is_empty():
+			checks.truth("only deep values are refused", " deep" in case.name, case.name)
+			continue
+		var read := classes.from_json(text)
+		checks.same_bytes("from JSON", var_to_bytes(case.value), var_to_bytes(read.value) if read.is_ok() else PackedByteArray())
+		var json := JSON.new()
+		checks.same_int("JSON for the engine", OK, json.parse(text))
+		written += 1
+	checks.truth("most values can be written", written > values.cases.size() / 2)
+	checks.subject(TYPE_OBJECT, "properties in JSON")
+	var tags: Dictionary[StringName, int] = {&"@ref": 0, &"gold": 76561198138808079}
+	for any: Variant in [
+		{"bob": true, "@alice": false}, {"name": "x", "@class": "Bag"}, {"@class": "Bag"} as Dictionary[String, String], {&"@class": "Bag"},
+		{"Vector2": [1, 2]}, Vector2(0.1, -0.0), Color.CORAL, PackedInt64Array([76561198138808079]), {1: 1.0 / 3}, NAN,
+	]:
 		var hero := Hero.new()
 		hero.any = any
 		hero.counts = tags
-		var read := classes.from_plain(_json(classes.to_plain(hero)))
-		checks.truth(str(any), read.is_ok() and read.value.any == Dictionary(any, TYPE_NIL, &"", null, TYPE_NIL, &"", null), read.message)
-		checks.truth("declared", read.is_ok() and read.value.counts == tags, read.message)
+		var read := classes.from_json(classes.to_json(hero))
+		checks.same_bytes(str(any), var_to_bytes([any, tags]), var_to_bytes([read.value.any, read.value.counts]) if read.is_ok() else PackedByteArray())
+	checks.subject(TYPE_STRING, "JSON that is refused")
+	for case: Array in [
+		["", "not JSON that `to_json` writes: EOF"], ["{\"Vector2\":[1]}", "expected 2 numbers, found 1 at line 1"], ["[".repeat(9000), "recursion limit exceeded"],
+		["{\"@class\":\"SuiteHero\",\"counts\":{\"x\":99999999999999999999}}", "found a float beyond ±(2^53 − 1)"], ["[{\"Object\":7}]", "set `lost_objects_as_null`"],
+		["[{\"Object\":{\"class\":\"Node\",\"properties\":[]}}]", "objects are not allowed"],
+	]:
+		var message := classes.from_json(case[0]).message
+		checks.truth(case[1], case[1] in message, message)
+	var limits := FastVariantLimits.for_network()
+	checks.same_int("a long text", FastVariantCodec.MAX_BYTES_EXCEEDED, classes.from_json(" ".repeat(limits.max_bytes) + "1", limits).error)
+	var nested: Array = []
+	for _level in 200:
+		nested = [nested]
+	Engine.print_error_messages = false
+	checks.same_value("nothing is written that cannot be read", ["", ""], [classes.to_json(nested), classes.to_json(Bag1.new())])
+	Engine.print_error_messages = true
 	return true
 
 

@@ -28,6 +28,7 @@ mod files;
 mod godot3;
 mod growing;
 mod jobs;
+mod json;
 mod memory_budget;
 mod panics;
 mod parts;

@@ -10,7 +10,7 @@ use godot::obj::Gd;
 use godot::prelude::{AnyArray, GodotClass, godot_api};
 use variant_codec::limits::Spent;
 use variant_codec::sync::lock;
-use variant_codec::{Error, Limits, Result, Strictness};
+use variant_codec::{Error, Limits, Result, Strictness, VariantType};
 use variant_engine::{self as engine, DictionaryOrEmpty, HeldObject};
 
 use super::arguments::{OptionalLimits, strict_limits};
@@ -23,6 +23,7 @@ use crate::batch::records::join;
 use crate::batch::registered;
 use crate::files;
 use crate::jobs::Job;
+use crate::json;
 use crate::value;
 use crate::variant::classes::{Class, Folder, Registry};
 use crate::variant::input::{Input, Reading};
@@ -341,9 +342,8 @@ impl FastVariantClasses {
         })
     }
 
-    /// Returns the plain containers that [method encode] writes for [param value], for use with JSON, RPCs or
-    /// [MultiplayerSynchronizer]. If a property's name sorts before [code]@[/code], such as [code]0/item[/code], JSON must
-    /// not sort the keys: [code]JSON.stringify(plain, "", false)[/code]. If the value cannot be encoded, prints one error and returns [code]null[/code].
+    /// Returns the plain containers that [method encode] writes for [param value], for use with RPCs or
+    /// [MultiplayerSynchronizer]. If the value cannot be encoded, prints one error and returns [code]null[/code].
     #[func(gd_self)]
     fn to_plain(this: Gd<Self>, value: Variant) -> Variant {
         guard("FastVariantClasses.to_plain", || {
@@ -372,6 +372,44 @@ impl FastVariantClasses {
             let read = value::encode(&plain, Objects::Refused, true)
                 .and_then(|bytes| Self::decoded(&Self::registry(&this), bytes, &class_limits(limits), None));
             // The caller has never seen the bytes, so an offset has no meaning.
+            result(read.map_err(Error::without_offset))
+        })
+    }
+
+    /// Returns [param value] as JSON, which loses nothing: ints, floats, vectors, packed arrays and keys of any type come
+    /// back as they were. A value of a type that JSON lacks is an object with one entry, named after the type:
+    /// [code]{"Vector2":[1.0,2.0]}[/code]; [code]docs/gdvar.md[/code] lists all forms. If the value cannot be encoded,
+    /// or nests more than about 100 levels deep, prints one error and returns an empty String.
+    ///
+    /// The entries of an object keep their order. [method from_json] needs [code]"@class"[/code] to come first, so use no
+    /// tool that sorts them.
+    #[func(gd_self)]
+    fn to_json(this: Gd<Self>, value: Variant) -> GString {
+        guard("FastVariantClasses.to_json", || {
+            let bytes = value::encode_with_tags(&value, &Self::registry(&this), VariantType::String);
+            let json = bytes.and_then(|bytes| json::to_json(bytes.as_slice()));
+            json.map_or_else(
+                |error| {
+                    report::failure("FastVariantClasses.to_json", &error.without_offset());
+                    GString::new()
+                },
+                |json| GString::from(&json),
+            )
+        })
+    }
+
+    /// Returns the value for the JSON in [param text], as written by [method to_json] or by hand. Prints nothing. Checks the
+    /// data as [method decode] does with the same [param limits].
+    #[func(gd_self)]
+    fn from_json(
+        this: Gd<Self>,
+        text: GString,
+        #[opt(default = OptionalLimits::NULL)] limits: OptionalLimits,
+    ) -> Gd<FastVariantResult> {
+        guard("FastVariantClasses.from_json", || {
+            let limits = class_limits(limits);
+            let read = json::from_json(&engine::text_of(&text), &limits)
+                .and_then(|bytes| Self::decoded(&Self::registry(&this), bytes, &limits, None));
             result(read.map_err(Error::without_offset))
         })
     }

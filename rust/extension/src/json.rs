@@ -1,0 +1,43 @@
+//! Plain containers as JSON, in the forms of `variant_codec::serde`. The engine's `JSON.from_native` would lose digits of
+//! floats and of large ints in packed arrays.
+
+use godot::builtin::PackedByteArray;
+use variant_codec::error::Limit;
+use variant_codec::memory::check_memory;
+use variant_codec::{EncodeOptions, Error, Limits, Result, Value};
+use variant_engine::{PRECISION, set_bytes};
+
+/// The memory for each byte of input, in bytes: the text of a value, and the value of a text.
+const PER_BYTE: usize = 16;
+
+/// The JSON for an encoded value.
+///
+/// # Errors
+/// Fails if [`from_json`] could not read the JSON, because it nests too deeply.
+pub fn to_json(bytes: &[u8]) -> Result<String> {
+    check_memory(bytes.len().saturating_mul(PER_BYTE))?;
+    let value = Value::decode(bytes, &Limits::unlimited())?;
+    let json = serde_json::to_string(&value).map_err(Error::other)?;
+    match serde_json::from_str::<Value>(&json) {
+        Ok(_) => Ok(json),
+        Err(error) => {
+            Err(Error::argument(format!("cannot be written as JSON, but as bytes with `encode`: {error}")))
+        }
+    }
+}
+
+/// The encoded value for JSON.
+///
+/// # Errors
+/// Fails if the text is not such JSON, or is longer than the limits allow.
+pub fn from_json(json: &str, limits: &Limits) -> Result<PackedByteArray> {
+    if json.len() > limits.max_bytes {
+        return Err(limits.exceeded(Limit::Bytes).into());
+    }
+    check_memory(json.len().saturating_mul(PER_BYTE))?;
+    let value: Value = serde_json::from_str(json)
+        .map_err(|error| Error::argument(format!("not JSON that `to_json` writes: {error}")))?;
+    let mut bytes = PackedByteArray::new();
+    set_bytes(&mut bytes, &value.encode_as(EncodeOptions { precision: PRECISION, strict_text: true })?)?;
+    Ok(bytes)
+}

@@ -174,7 +174,7 @@ func test_appending() -> bool:
 ## and its offset.
 func test_torn_files() -> bool:
 	checks.subject(checks.MIXED, "torn files")
-	var items: Array = [1, "two", [3, 3, 3], {"four": 4.5}, PackedByteArray([5])]
+	var items: Array = ["one", 2, [3, 3, 3], {"four": 4.5}, PackedByteArray([5])]
 	var whole := Wire.framed(items)
 	var ends := PackedInt32Array([0])
 	for item: Variant in items:
@@ -454,33 +454,14 @@ func test_other_formats() -> bool:
 	# The first record is also a Transform3D of Godot 4.
 	_write(PATH, Wire.behind_lengths(FastVariantCodec.encode_godot3_batch([{"score": 1, "gold": 2}, {"day": 1}])))
 	_check_format(PATH, "records of Godot 3: convert them with `convert_godot3_file` (at byte 0)")
-	# The codec does not recognise these records as Godot 3's. `append_batch` still fails, because it cannot decode
-	# the first record of each file.
-	for values: Array in [[Rect2(1, 2, 3, 4), 5], [Vector3(1, 2, 3), 5], [["x".repeat(1 << 20)]]]:
-		var of_godot3 := Wire.behind_lengths(FastVariantCodec.encode_godot3_batch(values))
-		_write(PATH, of_godot3)
-		checks.same_int("append_batch: %s" % values[0], ERR_FILE_CORRUPT, _write_silently("append_batch", PATH, [6]))
-		checks.same_bytes("the file: %s" % values[0], of_godot3, FileAccess.get_file_as_bytes(PATH))
 	# Records may be padded, if `allow_trailing_bytes` is set.
 	var padded := var_to_bytes({"day": 1})
 	padded.resize(padded.size() + 12)
 	_write(PATH, Wire.behind_lengths([padded]))
 	checks.same_int("append_batch to padded records", OK, FastVariantCodec.append_batch(PATH, [6]))
 	# After a power failure, the file may end in zeros.
-	_write(PATH, FastVariantCodec.pack_batch([1]) + PackedByteArray([0, 0, 0, 0, 0, 0, 0, 0]))
-	checks.truth("zeros", "empty record at byte 12;" in FastVariantCodec.try_append_batch(PATH, [6]).message)
-	# One changed bit makes a String of Godot 4 a PoolByteArray of Godot 3.
-	var changed := FastVariantCodec.pack_batch([28, "abcdefg", 3])
-	changed[16] ^= 16
-	_write(PATH, changed)
-	checks.same_value("load_batch of a changed bit", [[28], false],
-			[FastVariantCodec.load_batch(PATH).value, "Godot 3" in FastVariantCodec.load_batch(PATH).message])
-	checks.truth("try_append_batch", "record at byte 12 is not a value of Godot 4; if" in FastVariantCodec.try_append_batch(PATH, [6]).message)
-	# One changed bit makes a Dictionary of Godot 4 an Array of Rect2 of Godot 3.
-	changed = FastVariantCodec.pack_batch([2, "Forest", {Vector2i(0, 2): 0, Vector2i(1, 2): 1}])
-	changed[36] ^= 8
-	_write(PATH, changed)
-	checks.same_value("load_batch of a changed Dictionary", [2, "Forest"], FastVariantCodec.load_batch(PATH).value)
+	_write(PATH, FastVariantCodec.pack_batch(["one"]) + PackedByteArray([0, 0, 0, 0, 0, 0, 0, 0]))
+	checks.truth("zeros", "empty record at byte 16;" in FastVariantCodec.try_append_batch(PATH, [6]).message)
 	# Truncated inside the last record, this file is also one Array that starts with a Basis.
 	_write(PATH, FastVariantCodec.pack_batch(["Chapter 1: Forest", {"hp": 87, "pos": Vector2(3, 4)}]).slice(0, 76))
 	checks.same_value("load_batch of a truncated file", ["Chapter 1: Forest"], FastVariantCodec.load_batch(PATH).value)

@@ -6,7 +6,7 @@ use super::index::ReadAt;
 use super::scan::read_block;
 pub use crate::error::Foreign;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::{FRAME_BYTES, VariantType};
+use crate::format::{FRAME_BYTES, Shape, VariantType};
 use crate::outline::Outline;
 use crate::wire;
 
@@ -102,8 +102,9 @@ impl Contents {
 
 /// Recognises the contents of a file by its first 64 KiB. Considers only the layouts that `is_possible` accepts.
 ///
-/// Any bytes are valid numbers, and a damaged file has a format, too. So the likeliest layout is the one that reads all
-/// bytes; else, the one that finds more text; else, Godot 4's; else, the one that reads more bytes before an error.
+/// Any bytes are valid numbers, and a damaged file has a layout, too. So the likeliest layout is the one in which more
+/// text is found; else, the one that reads all bytes; else, that of Godot 4; else, the one that reads more bytes before
+/// an error.
 ///
 /// # Errors
 /// [`ErrorKind::OutOfMemory`]; errors of the file.
@@ -120,11 +121,11 @@ pub fn recognise<S: ReadAt + ?Sized>(source: &S, is_possible: impl Fn(Layout) ->
     let mut fits: Vec<_> = possible.map(|layout| (layout, Fit::of(&bytes, size, layout))).collect();
     // A stable sort: layouts that fit equally well keep their order.
     fits.sort_by_key(|(layout, fit)| {
-        std::cmp::Reverse((fit.is_whole, fit.text, !layout.is_godot3, fit.bytes))
+        std::cmp::Reverse((fit.text, fit.is_whole, !layout.is_godot3, fit.bytes))
     });
     let mut fits = fits.into_iter();
     let (layout, best) = fits.next().unwrap_or((Layout::ALL[0], Fit::default()));
-    let other = fits.find(|(_, fit)| best.is_whole && fit.is_whole && fit.values != best.values);
+    let other = fits.find(|(_, fit)| fit.is_whole && fit.values != best.values);
     Ok(Contents::Values { layout, other: other.map(|(layout, _)| layout) })
 }
 
@@ -146,7 +147,7 @@ impl Fit {
     fn of(bytes: &[u8], size: usize, layout: Layout) -> Self {
         let mut fit = Self { is_whole: true, ..Self::default() };
         if !layout.has_records {
-            fit.add(bytes, 0, size - bytes.len(), layout.is_godot3);
+            fit.add(bytes, 0, size - bytes.len(), layout);
             return fit;
         }
         let mut at = 0;
@@ -162,42 +163,46 @@ impl Fit {
                 return fit;
             }
             let read = bytes.get(start..at.min(bytes.len())).unwrap_or_default();
-            fit.add(read, start, at.min(size) - start - read.len(), layout.is_godot3);
+            fit.add(read, start, at.min(size) - start - read.len(), layout);
         }
         fit.is_whole &= at >= bytes.len() || size > bytes.len();
         fit
     }
 
     /// Adds the value in `bytes`, which start at `start` in the file. `unread` bytes of the value may follow.
-    fn add(&mut self, bytes: &[u8], start: usize, unread: usize, is_godot3: bool) {
-        /// The maximum number of values that are compared.
+    fn add(&mut self, bytes: &[u8], start: usize, unread: usize, layout: Layout) {
         const LOOKED_AT: usize = 1000;
+        const TEXT_HEAD: usize = 8;
 
-        let outline =
-            if is_godot3 { Outline::of_godot3(bytes, LOOKED_AT) } else { Outline::of(bytes, LOOKED_AT) };
-        let end = outline.end().min(bytes.len());
-        let is_odd =
-            |note: &Error| !matches!(note.kind(), ErrorKind::NotCanonical(oddity) if oddity.is_harmless());
-        let (is_whole, reached) = match outline.error() {
-            _ if outline.notes().first.iter().any(is_odd) => (false, 0),
-            None => (true, end),
-            Some(error) => match error.kind() {
-                // The value is truncated, or only its first bytes were read.
-                ErrorKind::UnexpectedEnd { needed, left } => (needed - left <= unread, end),
-                ErrorKind::BadCount { count, left } => (*count as usize <= left + unread && unread > 0, end),
-                _ => (false, error.offset().unwrap_or_default()),
-            },
+        let outline = match layout.is_godot3 {
+            true => Outline::of_godot3(bytes, LOOKED_AT),
+            false => Outline::of(bytes, LOOKED_AT),
         };
-        self.is_whole &= is_whole;
-        self.bytes += reached;
+        let notes = &outline.notes().first;
+        let is_odd =
+            |note: &&Error| !matches!(note.kind(), ErrorKind::NotCanonical(oddity) if oddity.is_harmless());
+        let problem = notes.iter().find(is_odd).or(outline.error());
+        self.is_whole &= match problem.map(Error::kind) {
+            None => true,
+            // Only the first bytes were read.
+            Some(ErrorKind::UnexpectedEnd { needed, left }) => needed - left <= unread,
+            Some(ErrorKind::BadCount { count, left }) => unread > 0 && *count as usize <= left + unread,
+            Some(_) => false,
+        };
+        // What comes after a problem may be read wrongly.
+        let end = problem.and_then(Error::offset).unwrap_or(outline.end());
+        let mut reached = 0;
         for node in outline.nodes() {
-            // Numbers read as text have control characters, which previews escape.
-            let is_text = matches!(node.ty, VariantType::String | VariantType::StringName)
-                && !node.preview.contains('\\');
-            // Without the header and the length.
-            let text = node.bytes.len().saturating_sub(8);
-            self.text += if is_text && node.is_complete { text } else { 0 };
             self.values.push((start + node.bytes.start, node.ty, node.preview.clone()));
+            if !node.is_complete || node.bytes.end > end {
+                continue;
+            }
+            reached = node.bytes.end.min(bytes.len()).max(reached);
+            // Numbers that are read as text have control characters, which previews escape.
+            if node.ty.shape() == Shape::Text && !node.preview.contains('\\') {
+                self.text += node.bytes.len().saturating_sub(TEXT_HEAD);
+            }
         }
+        self.bytes += reached;
     }
 }

@@ -49,6 +49,7 @@ pub mod patch;
 pub mod serde;
 mod skim;
 pub mod sync;
+pub mod tag;
 mod utf8;
 pub mod value;
 pub mod view;
@@ -76,7 +77,6 @@ pub mod stream {
     pub use crate::fingerprint::Fingerprint;
     pub use crate::output::{Buffer, Count, Output, Storage};
     pub use crate::value::builder::ValueBuilder;
-    pub use crate::wire::cursor::first_key_starts_with;
     pub use crate::wire::{Header, Leaf, Number, leaf, number};
 }
 

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::key::{self, Key};
 use super::known_offsets::KnownOffsets;
+use super::tagged::Tags;
 
 use crate::decoder::Decoder;
 use crate::decoder::heads::Head;
@@ -45,6 +46,7 @@ pub struct View<'a, D: Dialect = Godot4> {
     pub(super) limits: &'a Limits,
     known: Option<&'a KnownOffsets>,
     ends: Option<&'a Ends>,
+    pub(super) tags: Tags,
     pub(super) at: usize,
     pub(super) depth: u32,
     pub(super) form: Form,
@@ -58,12 +60,14 @@ pub struct Spot {
     end: usize,
     depth: u32,
     form: Form,
+    tags: Tags,
 }
 
 impl Spot {
     /// The spot of a value that fills these bytes, such as a record.
     pub fn of(bytes: Range<usize>) -> Self {
-        Self { at: bytes.start, end: bytes.end, depth: 0, form: Form::Value(VariantType::Nil) }
+        let form = Form::Value(VariantType::Nil);
+        Self { at: bytes.start, end: bytes.end, depth: 0, form, tags: Tags::LITERAL }
     }
 }
 
@@ -129,7 +133,7 @@ impl<'a, D: Dialect> View<'a, D> {
 
     /// The position of the value, for [`View::at_spot`].
     pub fn spot(&self) -> Spot {
-        Spot { at: self.at, end: self.bytes.len(), depth: self.depth, form: self.form }
+        Spot { at: self.at, end: self.bytes.len(), depth: self.depth, form: self.form, tags: self.tags }
     }
 
     /// The value at a spot of these bytes. For a spot of other bytes, the result is arbitrary or an error.
@@ -137,12 +141,13 @@ impl<'a, D: Dialect> View<'a, D> {
     /// # Errors
     /// As [`View::new`].
     pub fn at_spot(bytes: &'a [u8], limits: &'a Limits, spot: Spot) -> Result<Self> {
-        let Spot { at, end, depth, form } = spot;
+        let Spot { at, end, depth, form, tags } = spot;
         let bytes = bytes.get(..end).unwrap_or(bytes);
         if depth == 0 && bytes.len().saturating_sub(at) > limits.max_bytes {
             return Err(Error::new(limits.exceeded(Limit::Bytes)).at(at));
         }
-        let view = Self { bytes, limits, known: None, ends: None, at, depth, form, dialect: PhantomData };
+        let view =
+            Self { bytes, limits, known: None, ends: None, tags, at, depth, form, dialect: PhantomData };
         match form {
             Form::Value(_) => view.value_at(at, depth),
             _ => Ok(view),
@@ -162,8 +167,17 @@ impl<'a, D: Dialect> View<'a, D> {
 
     /// The same value in the same bytes, without caches.
     pub(crate) fn detached<'b>(self, bytes: &'b [u8], limits: &'b Limits) -> View<'b, D> {
-        let Self { at, depth, form, dialect, .. } = self;
-        View { bytes, limits, known: None, ends: None, at, depth, form, dialect }
+        let Self { tags, at, depth, form, dialect, .. } = self;
+        View { bytes, limits, known: None, ends: None, tags, at, depth, form, dialect }
+    }
+
+    pub(super) fn with_tags(self, tags: Tags) -> Self {
+        Self { tags, ..self }
+    }
+
+    /// A value inside this one that another view has found, with the caches of this view.
+    pub(super) fn moved_to(&self, found: &View<'_, D>) -> Self {
+        Self { at: found.at, depth: found.depth, form: found.form, ..*self }
     }
 
     pub(crate) fn limits(&self) -> &'a Limits {
@@ -431,7 +445,7 @@ impl<'a, D: Dialect> View<'a, D> {
     /// # Errors
     /// [`ErrorKind::NotFound`]; also fails if invalid bytes prevent the search.
     pub fn index(&self, index: usize) -> Result<Self> {
-        let found = self.element(index)?;
+        let found = self.element(index)?.map(Self::resolved).transpose()?;
         found.ok_or_else(|| self.not_found(&Key::Int(i64::try_from(index).unwrap_or(i64::MAX))))
     }
 
@@ -495,6 +509,11 @@ impl<'a, D: Dialect> View<'a, D> {
     /// # Errors
     /// Fails if invalid bytes prevent the search.
     pub fn find(&self, key: &Key<'_>) -> Result<Option<Self>> {
+        self.find_literal(key)?.map(Self::resolved).transpose()
+    }
+
+    /// Like [`View::find`], without following the tag of the value that is found.
+    pub(super) fn find_literal(&self, key: &Key<'_>) -> Result<Option<Self>> {
         match (self.holder().shape(), key) {
             (shape, _) if shape.is_list() => {
                 let Some(index) = key.index() else { return Ok(None) };

@@ -58,8 +58,8 @@ impl<D: Dialect> View<'_, D> {
 const MOST: usize = 256;
 const LONGEST: usize = 64;
 
-/// A lookup of the same keys in many Dictionaries or Objects (rows), with one walk per row. A row whose keys
-/// have the same order as in the previous row needs one comparison per key.
+/// A lookup of the same keys or paths in many Dictionaries or Objects (rows), with one walk per row. A row whose
+/// keys have the same order as in the previous row needs one comparison per key.
 ///
 /// ```
 /// use variant_codec::view::Fields;
@@ -79,7 +79,10 @@ const LONGEST: usize = 64;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Fields<'k, D: Dialect = Godot4> {
+    /// The first keys of the paths.
     keys: Vec<Key<'k>>,
+    /// The paths, unless each is one of the keys: the index of the first key, if any, and the other steps.
+    paths: Option<Vec<(Option<usize>, Vec<Key<'k>>)>>,
     /// The indexes of the keys.
     indexes: Keys,
     hasher: RandomState,
@@ -92,6 +95,8 @@ pub struct Fields<'k, D: Dialect = Godot4> {
     /// The encoded keys of the previous row, each with the index of the wanted key that it matches. A key
     /// that is not cached is empty.
     last: Vec<(Vec<u8>, Option<usize>)>,
+    /// Whether a value at a key in the last row may have a tag.
+    may_be_tagged: bool,
     /// The usage of the limits on keys, shared by the rows of one Array.
     spent: Spent,
     dialect: PhantomData<D>,
@@ -112,11 +117,49 @@ impl<'k, D: Dialect> Fields<'k, D> {
         });
         let remembers = keys.len() > 1 || keys.iter().any(Key::may_be_another);
         let (last, spent) = Default::default();
-        Self { keys, indexes, hasher, types, can_skim, remembers, last, spent, dialect: PhantomData }
+        Self {
+            keys,
+            paths: None,
+            indexes,
+            hasher,
+            types,
+            can_skim,
+            remembers,
+            last,
+            may_be_tagged: false,
+            spent,
+            dialect: PhantomData,
+        }
     }
 
-    /// Puts the value that the row has at each key into `found`, in the order of the keys, and returns the end
-    /// of the row.
+    /// A lookup of these paths. The empty path leads to the row itself.
+    pub fn at(paths: Vec<Vec<Key<'k>>>) -> Self {
+        let mut keys: Vec<Key<'k>> = Vec::new();
+        let mut split = |path: Vec<Key<'k>>| {
+            let mut steps = path.into_iter();
+            let first = steps.next().map(|key| {
+                // Any text but an int means one entry, which is faster to look up.
+                let key = match key {
+                    Key::Segment(text) if key.index().is_none() => Key::Text(text),
+                    key => key,
+                };
+                keys.iter().position(|known| *known == key).unwrap_or_else(|| {
+                    keys.push(key);
+                    keys.len() - 1
+                })
+            });
+            (first, steps.collect::<Vec<_>>())
+        };
+        let paths: Vec<_> = paths.into_iter().map(&mut split).collect();
+        let is_key = |(index, (first, rest)): (usize, &(Option<usize>, Vec<_>))| {
+            *first == Some(index) && rest.is_empty()
+        };
+        let are_keys = paths.iter().enumerate().all(is_key);
+        Self { paths: (!are_keys).then_some(paths), ..Self::new(keys) }
+    }
+
+    /// Puts the value that the row has at each key or path into `found`, in their order, and returns the end of the
+    /// row.
     ///
     /// # Errors
     /// Fails if invalid bytes prevent the search.
@@ -127,8 +170,48 @@ impl<'k, D: Dialect> Fields<'k, D> {
 
     /// Like [`Fields::read`], for a row that shares the limits on keys with the rows before it.
     fn read_next<'a>(&mut self, row: &View<'a, D>, found: &mut Vec<Option<View<'a, D>>>) -> Result<usize> {
+        let followed;
+        let resolved = if row.is_followed() {
+            followed = row.follow()?;
+            &followed
+        } else {
+            row
+        };
+        let end = self.read_keys(resolved, found)?;
+        if self.may_be_tagged {
+            for (key, field) in self.keys.iter().zip(found.iter_mut()) {
+                if let Some(field) = field {
+                    *field = field.resolved().map_err(|error| error.inside(key.step()))?;
+                }
+            }
+        }
+        if let Some(paths) = &self.paths {
+            for (first, rest) in paths {
+                let mut at = match first {
+                    Some(index) => found.get(*index).copied().flatten(),
+                    None => Some(*resolved),
+                };
+                for (done, key) in rest.iter().enumerate() {
+                    let Some(view) = at else { break };
+                    at = view.find(key).map_err(|error| {
+                        let steps =
+                            first.and_then(|index| self.keys.get(index)).into_iter().chain(&rest[..done]);
+                        steps.rev().fold(error, |error, key| error.inside(key.step()))
+                    })?;
+                }
+                found.push(at);
+            }
+            found.drain(..self.keys.len());
+        }
+        if resolved.position() == row.position() { Ok(end) } else { Ok(row.range()?.end) }
+    }
+
+    /// Puts the value at each of the keys into `found`, and returns the end of the row.
+    #[inline(never)]
+    fn read_keys<'a>(&mut self, row: &View<'a, D>, found: &mut Vec<Option<View<'a, D>>>) -> Result<usize> {
         found.clear();
         found.resize(self.keys.len(), None);
+        self.may_be_tagged = false;
         if let Some(end) = self.skim(row, found)? {
             return Ok(end);
         }
@@ -136,9 +219,10 @@ impl<'k, D: Dialect> Fields<'k, D> {
         let known = known.after(self.spent);
         let walked = row.detached(row.bytes, row.limits).remembering(&known);
         for (key, found) in self.keys.iter().zip(found) {
-            *found = walked.find(key)?.map(|found| found.detached(row.bytes, row.limits));
+            *found = walked.find_literal(key)?.map(|found| row.moved_to(&found));
         }
         self.spent = known.spent();
+        self.may_be_tagged = true;
         Ok(row.range()?.end)
     }
 
@@ -157,6 +241,7 @@ impl<'k, D: Dialect> Fields<'k, D> {
             {
                 let field = row.value_at(skimmer.position(), row.depth + 1);
                 let field = field.at(row.at).map_err(|error| error.inside(key.step()))?;
+                self.may_be_tagged |= field.holder() == VariantType::Dictionary;
                 if found.replace(field).is_some() {
                     return Err(row.repeated_key());
                 }

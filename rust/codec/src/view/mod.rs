@@ -17,6 +17,7 @@ mod fields;
 mod key;
 mod known_offsets;
 mod read;
+mod tagged;
 
 pub use cursor::{Spot, View};
 pub use elements::{Elements, Entries};

@@ -1,7 +1,7 @@
 //! [`Cursor`]: reads the elements of the format from bytes.
 
-use super::format::{self, ContainerKind};
-use super::header::bits::{DICTIONARY, STRING, STRING_NAME};
+use super::dialect::Dialect;
+use super::format::{self, ContainerKind, VariantType};
 use crate::error::{Error, ErrorKind, Result};
 
 /// A position in a byte buffer, or past its end.
@@ -217,11 +217,22 @@ impl<'a> Cursor<'a> {
 
 /// Whether the untyped Dictionary at `at` has a first key that is text and starts with this byte.
 #[inline(always)]
-pub fn first_key_starts_with(bytes: &[u8], at: usize, start: u8) -> bool {
+pub fn first_key_starts_with<D: Dialect>(bytes: &[u8], at: usize, start: u8) -> bool {
+    /// The offset of the text of the first key.
+    const TEXT: usize = 16;
+
+    // Few Dictionaries pass this check.
+    if at.checked_add(TEXT).and_then(|text| bytes.get(text)) != Some(&start) {
+        return false;
+    }
     let mut cursor = Cursor::new(bytes, at);
-    matches!((cursor.u32(), cursor.u32()), (Some(DICTIONARY), Some(1..)))
-        && matches!((cursor.u32(), cursor.u32()), (Some(STRING | STRING_NAME), Some(1..)))
-        && cursor.rest().first() == Some(&start)
+    let (dictionary, count) = (cursor.u32(), cursor.u32());
+    let (key, length) = (cursor.u32(), cursor.u32());
+    let is = |header: Option<u32>, ty| header.is_some() && header == D::id_of(ty).map(u32::from);
+    is(dictionary, VariantType::Dictionary)
+        && count > Some(0)
+        && (is(key, VariantType::String) || is(key, VariantType::StringName))
+        && length > Some(0)
 }
 
 /// Errors for failed reads at this offset.

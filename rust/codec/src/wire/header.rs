@@ -64,7 +64,6 @@ pub(crate) mod bits {
     pub const WIDE_FLOAT: u32 = FLOAT | FLAG_64;
     pub const STRING: u32 = VariantType::String.id() as u32;
     pub const STRING_NAME: u32 = VariantType::StringName.id() as u32;
-    pub const DICTIONARY: u32 = VariantType::Dictionary.id() as u32;
 }
 
 /// The size in bytes of a value with this header, header included; 0 if its type has no fixed size.

@@ -248,7 +248,7 @@ impl FastVariantView {
     ) -> Variant {
         guard("FastVariantView.column", || {
             Self::look(&this, "FastVariantView.column", &path, Missing::Printed, |shown, path| {
-                let mut columns = [Column::new(Step::to_key(&key)?, type_of(value_type)?, &default.get())?];
+                let mut columns = [Column::new(steps(&key)?, type_of(value_type)?, &default.get())?];
                 fill(shown, path, &mut columns)?;
                 let [column] = columns;
                 column.into_variant()
@@ -320,7 +320,7 @@ impl FastVariantView {
         guard("FastVariantView.rows", || {
             Self::look(&this, "FastVariantView.rows", &path, Missing::Printed, |shown, path| {
                 let test = Test::new(&text_of(&operator), &value)?;
-                let rows = matching(shown, path, Step::to_key(&key)?, &test)?;
+                let rows = matching(shown, path, steps(&key)?, &test)?;
                 check_memory(size_of_val(&rows[..]))?;
                 Ok(PackedInt64Array::from(rows))
             })
@@ -424,7 +424,7 @@ fn columns(
         let limit = MAX_KEY_DEPTH;
         let key = sought(&ContainerType::Untyped, key).ok_or(ErrorKind::KeyTooDeep { limit })?;
         let default = get(defaults, &key).unwrap_or_default();
-        columns.push(Column::new(Step::to_key(&key)?, ty, &default)?);
+        columns.push(Column::new(steps(&key)?, ty, &default)?);
         keys.push(key);
     }
     let incomplete = fill(shown, path, &mut columns)?;

@@ -17,8 +17,8 @@ use variant_codec::{Error, Limits, Result, VariantType, View, lanes};
 use variant_engine::{Reader, string};
 
 use super::held::decode_part;
-use super::path::Step;
-use super::rows::{EachRow, for_each_row};
+use super::path::{Step, inside, words};
+use super::rows::{EachRow, for_each_row, in_no_row};
 use super::shown::Shown;
 use crate::growing::{add, push};
 use crate::memory_budget::MemoryBudget;
@@ -27,10 +27,14 @@ use crate::variant::keys::KeyCache;
 
 /// One field of every row.
 pub struct Column {
-    key: Step,
+    path: Vec<Step>,
     ty: VariantType,
     cells: Cells,
     default: Variant,
+    /// Whether a row has the field with the type of the column.
+    is_found: bool,
+    /// The first row that has the field with another type, and that type.
+    other: Option<(u64, VariantType)>,
 }
 
 /// The cells of a column, with one variant for each type that has a packed array, and `Any` for all other
@@ -139,12 +143,12 @@ impl Cells {
 }
 
 impl Column {
-    /// A column of the field at `key`, of this type. Rows without such a field get `default`. If `default` is
+    /// A column of the field at `path` in each row, of this type. Rows without such a field get `default`. If `default` is
     /// Nil, the cells of a packed array get the type's own default.
     ///
     /// # Errors
     /// Fails if there is a packed array for the type, and `default` cannot be converted to its elements.
-    pub fn new(key: Step, ty: VariantType, default: &Variant) -> Result<Self> {
+    pub fn new(path: Vec<Step>, ty: VariantType, default: &Variant) -> Result<Self> {
         let mut cells = Cells::of(ty);
         let default = match (&cells, Reader::new().ty(default)) {
             // Converted here, because the engine would print an error for each row if the text is not a
@@ -160,7 +164,20 @@ impl Column {
         };
         // Each missing cell would fail in the same way, so fail now.
         cells.push(&default, ty)?;
-        Ok(Self { key, ty, cells: Cells::of(ty), default })
+        Ok(Self { path, ty, cells: Cells::of(ty), default, is_found: false, other: None })
+    }
+
+    /// Fails if no row has the field with the type of the column, and there is no default for such rows.
+    fn check_found(&self) -> Result<()> {
+        if self.is_found || !self.default.is_nil() {
+            return Ok(());
+        }
+        let (path, ty) = (words(&self.path), self.ty);
+        let field = match self.other {
+            None => format!("value at {path}"),
+            Some((row, other)) => format!("{ty} at {path}: row {row} has a {other}"),
+        };
+        Err(in_no_row(&field, "correct the path or the type, or pass a default"))
     }
 
     /// The cells as a packed array, or as an Array if there is none for their type.
@@ -176,13 +193,18 @@ impl Column {
 /// another type.
 ///
 /// # Errors
-/// Fails if the path does not lead to an Array, or the bytes are invalid.
+/// Fails if the path does not lead to an Array, the bytes are invalid, or there are rows, but none has the field of a
+/// column without default.
 pub fn fill(shown: &Shown, path: &[Step], columns: &mut [Column]) -> Result<Vec<usize>> {
-    let keys: Vec<Step> = columns.iter().map(|column| column.key.clone()).collect();
+    let paths: Vec<Vec<Step>> = columns.iter().map(|column| column.path.clone()).collect();
     let (memory, incomplete) = (MemoryBudget::default(), Vec::new());
-    let mut filling = Filling { columns, keys: KeyCache::default(), memory, incomplete };
-    for_each_row(shown, path, &keys, &mut filling)?;
-    Ok(filling.incomplete)
+    let mut filling = Filling { columns, keys: KeyCache::default(), memory, incomplete, has_rows: false };
+    for_each_row(shown, path, &paths, &mut filling)?;
+    let Filling { columns, incomplete, has_rows, .. } = filling;
+    if has_rows {
+        columns.iter().try_for_each(Column::check_found)?;
+    }
+    Ok(incomplete)
 }
 
 struct Filling<'c> {
@@ -190,6 +212,7 @@ struct Filling<'c> {
     keys: KeyCache,
     memory: MemoryBudget,
     incomplete: Vec<usize>,
+    has_rows: bool,
 }
 
 impl EachRow for Filling<'_> {
@@ -201,18 +224,25 @@ impl EachRow for Filling<'_> {
         limits: &Limits,
         spent: &mut Spent,
     ) -> Result<()> {
+        self.has_rows = true;
         let mut is_complete = true;
         for (column, field) in self.columns.iter_mut().zip(fields) {
-            let Column { key, ty, cells, .. } = column;
+            let Column { path, ty, cells, default, is_found, other } = column;
             match field {
-                Some(field) if field.ty() == *ty => cells
-                    .read(field, &self.memory, |field| {
-                        decode_part(field, input, limits, &mut self.keys, spent)
-                    })
-                    .map_err(|error| error.inside(key.key().step()))?,
-                _ => {
+                Some(field) if field.ty() == *ty => {
+                    *is_found = true;
+                    cells
+                        .read(field, &self.memory, |field| {
+                            decode_part(field, input, limits, &mut self.keys, spent)
+                        })
+                        .map_err(|error| inside(path, error))?;
+                }
+                field => {
                     is_complete = false;
-                    column.cells.push(&column.default, column.ty)?;
+                    if let (None, Some(field)) = (&other, field) {
+                        *other = Some((index, field.ty()));
+                    }
+                    cells.push(default, *ty)?;
                 }
             }
         }

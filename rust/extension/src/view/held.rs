@@ -98,7 +98,18 @@ impl Held {
     }
 
     fn view<D: Dialect>(&self, spot: Spot) -> Result<View<'_, D>> {
-        Ok(View::at_spot(self.bytes(), &self.limits, spot)?.remembering(&self.known))
+        View::at_spot(self.bytes(), &self.limits, spot)?.remembering(&self.known).following_tags()
+    }
+
+    /// Fails if bytes follow the value at the spot, unless the limits allow that.
+    ///
+    /// # Errors
+    /// As [`View::check_end`].
+    pub fn check_end(&self, spot: Spot) -> Result<()> {
+        match self.format {
+            Format::Godot4 => View::<Godot4>::at_spot(self.bytes(), &self.limits, spot)?.check_end(),
+            Format::Godot3 => View::<Godot3>::at_spot(self.bytes(), &self.limits, spot)?.check_end(),
+        }
     }
 }
 

@@ -40,11 +40,7 @@ impl Step {
         }
     }
 
-    /// The step to this key.
-    ///
-    /// # Errors
-    /// Fails if the key cannot be encoded.
-    pub fn to_key(key: &Variant) -> Result<Self> {
+    fn to_key(key: &Variant) -> Result<Self> {
         match Reader::new().ty(key) {
             Some(VariantType::String | VariantType::StringName) => text(key).map(Self::Text),
             Some(VariantType::Int) => Ok(Self::Int(key.to())),
@@ -54,6 +50,16 @@ impl Step {
             }
         }
     }
+}
+
+/// Adds a path to an error in the value at its end.
+pub fn inside(path: &[Step], error: Error) -> Error {
+    path.iter().rev().fold(error, |error, step| error.inside(step.key().step()))
+}
+
+/// The path as it is written in errors.
+pub fn words(path: &[Step]) -> String {
+    inside(path, Error::argument("")).path()
 }
 
 /// The text of a String, StringName or NodePath.

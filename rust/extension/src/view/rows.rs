@@ -4,11 +4,11 @@ use godot::builtin::{Variant, VariantOperator};
 use variant_codec::dialect::{Dialect, Godot3, Godot4};
 use variant_codec::limits::Spent;
 use variant_codec::view::{Fields, Key, Spot};
-use variant_codec::{Error, Limits, Result, VariantType, View};
+use variant_codec::{Error, ErrorKind, Limits, Result, VariantType, View};
 use variant_engine::{ContainerType, Reader};
 
 use super::held::{Format, decode_part, in_either, no_input};
-use super::path::Step;
+use super::path::{Step, inside, words};
 use super::quiet::sought;
 use super::records::Records;
 use super::shown::Shown;
@@ -35,30 +35,39 @@ pub trait EachRow {
     ) -> Result<()>;
 }
 
-/// Calls `each` with the fields of all rows at a path.
+/// Calls `each` with the fields at `paths` of all rows at a path.
 ///
 /// # Errors
 /// Fails if the path does not lead to an Array, the bytes are invalid, or `each` fails.
-pub fn for_each_row(shown: &Shown, path: &[Step], keys: &[Step], each: &mut impl EachRow) -> Result<()> {
-    let keys: Vec<Key<'_>> = keys.iter().map(Step::key).collect();
+pub fn for_each_row(
+    shown: &Shown,
+    path: &[Step],
+    paths: &[Vec<Step>],
+    each: &mut impl EachRow,
+) -> Result<()> {
+    let paths: Vec<Vec<Key<'_>>> = paths.iter().map(|path| path.iter().map(Step::key).collect()).collect();
     if let (Shown::Records(records), []) = (shown, path) {
         return match records.format() {
-            Format::Godot4 => for_each_record::<Godot4>(records, keys, each),
-            Format::Godot3 => for_each_record::<Godot3>(records, keys, each),
+            Format::Godot4 => for_each_record::<Godot4>(records, paths, each),
+            Format::Godot3 => for_each_record::<Godot3>(records, paths, each),
         };
     }
     shown.find(path, |found, held| {
         let (input, limits, mut spent) = (held.input(), held.limits(), Spent::default());
-        in_either!(found, view => view.rows(&mut Fields::new(keys), |index, fields| {
+        in_either!(found, view => view.rows(&mut Fields::at(paths), |index, fields| {
             each.row(index as u64, fields, &input, limits, &mut spent)
         }))
     })
 }
 
-fn for_each_record<D: Dialect>(records: &Records, keys: Vec<Key<'_>>, each: &mut impl EachRow) -> Result<()> {
-    let (limits, input, mut fields) = (records.limits(), no_input(), Fields::new(keys));
+fn for_each_record<D: Dialect>(
+    records: &Records,
+    paths: Vec<Vec<Key<'_>>>,
+    each: &mut impl EachRow,
+) -> Result<()> {
+    let (limits, input, mut fields) = (records.limits(), no_input(), Fields::at(paths));
     records.for_each(0..u64::MAX, |index, record| {
-        let row = View::<D>::at_spot(record, limits, Spot::of(0..record.len()))?;
+        let row = View::<D>::at_spot(record, limits, Spot::of(0..record.len()))?.following_tags()?;
         let mut found = Vec::new();
         fields.read(&row, &mut found)?;
         each.row(index, &found, &input, limits, &mut Spent::default())
@@ -173,16 +182,18 @@ fn compare(found: Number, operator: VariantOperator, wanted: Number) -> Option<b
     }
 }
 
-/// The indexes of the rows at `path` in which the field `key` passes the test.
+/// The indexes of the rows at `path` in which the field at `field` passes the test.
 ///
 /// # Errors
-/// As [`for_each_row`].
-pub fn matching(shown: &Shown, path: &[Step], key: Step, test: &Test) -> Result<Vec<i64>> {
+/// As [`for_each_row`]; also fails if there are rows, but none has the field.
+pub fn matching(shown: &Shown, path: &[Step], field: Vec<Step>, test: &Test) -> Result<Vec<i64>> {
     struct Matching<'t> {
-        key: &'t Step,
+        path: &'t [Step],
         test: &'t Test,
         keys: KeyCache,
         found: Vec<i64>,
+        /// Whether there are rows, but none so far has the field.
+        is_missing: bool,
     }
     impl EachRow for Matching<'_> {
         fn row<D: Dialect>(
@@ -193,16 +204,32 @@ pub fn matching(shown: &Shown, path: &[Step], key: Step, test: &Test) -> Result<
             limits: &Limits,
             spent: &mut Spent,
         ) -> Result<()> {
-            let inside = |error: Error| error.inside(self.key.key().step());
-            if let [Some(field)] = fields
-                && self.test.is_met(field, input, limits, &mut self.keys, spent).map_err(inside)?
-            {
+            let [Some(field)] = fields else {
+                self.is_missing |= index == 0;
+                return Ok(());
+            };
+            self.is_missing = false;
+            let is_met = self.test.is_met(field, input, limits, &mut self.keys, spent);
+            if is_met.map_err(|error| inside(self.path, error))? {
                 add(&mut self.found, index as i64)?;
             }
             Ok(())
         }
     }
-    let mut matching = Matching { key: &key, test, keys: KeyCache::default(), found: Vec::new() };
-    for_each_row(shown, path, std::slice::from_ref(&key), &mut matching)?;
+    let paths = [field];
+    let [field] = &paths;
+    let (keys, found) = (KeyCache::default(), Vec::new());
+    let mut matching = Matching { path: field, test, keys, found, is_missing: false };
+    for_each_row(shown, path, &paths, &mut matching)?;
+    if matching.is_missing {
+        return Err(in_no_row(&format!("value at {}", words(field)), "correct the path"));
+    }
     Ok(matching.found)
+}
+
+/// The error for a field that no row has.
+#[cold]
+pub fn in_no_row(field: &str, advice: &str) -> Error {
+    let key = format!("row with a {field}; {advice}");
+    Error::new(ErrorKind::NotFound { key, found: VariantType::Array })
 }

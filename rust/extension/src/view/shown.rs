@@ -46,14 +46,24 @@ impl Shown {
     /// # Errors
     /// Fails if the path leads nowhere, the bytes are invalid, or `look` fails.
     pub fn find<R>(&self, path: &[Step], look: impl FnOnce(Found<'_>, &Held) -> Result<R>) -> Result<R> {
+        self.find_in(path, |found, held, _| look(found, held))
+    }
+
+    /// Like [`Shown::find`]; `look` also gets the spot of the record if the path leads to a whole record.
+    fn find_in<R>(
+        &self,
+        path: &[Step],
+        look: impl FnOnce(Found<'_>, &Held, Option<Spot>) -> Result<R>,
+    ) -> Result<R> {
         match self {
             Self::Value(held, spot) => held
-                .find(*spot, path, |found| look(found, held))
+                .find(*spot, path, |found| look(found, held, None))
                 .map_err(|error| error.shifted(usize::try_from(held.offset()).unwrap_or(usize::MAX))),
             Self::Records(records) => {
                 let (index, rest) = first(records, path)?;
                 let (held, spot) = records.record(index)?;
-                let result = held.find(spot, rest, |found| look(found, &held));
+                let record = rest.is_empty().then_some(spot);
+                let result = held.find(spot, rest, |found| look(found, &held, record));
                 result.map_err(|error| inside(error, index, held.offset()))
             }
         }
@@ -123,7 +133,7 @@ impl Shown {
         if let (Self::Records(_), []) = (self, path) {
             return Ok(self.slice(path, 0, i64::MAX)?.to_variant());
         }
-        self.find(path, |found, held| decoded(&found, held, self.is_record(path)))
+        self.find_in(path, |found, held, record| decoded(&found, held, record))
     }
 
     /// The value at a path, decoded, and its [range](Shown::range). They belong together even if the file grows
@@ -136,13 +146,9 @@ impl Shown {
             let values = self.slice(path, 0, i64::MAX)?;
             return Ok((values.to_variant(), [0, records.end(values.len() as u64)?]));
         }
-        self.find(path, |found, held| {
-            Ok((decoded(&found, held, self.is_record(path))?, range_of(&found, held)?))
+        self.find_in(path, |found, held, record| {
+            Ok((decoded(&found, held, record)?, range_of(&found, held)?))
         })
-    }
-
-    fn is_record(&self, path: &[Step]) -> bool {
-        matches!((self, path), (Self::Records(_), [_]))
     }
 
     /// The elements or records from `begin` up to, not including, `end`, as in `Array.slice`. The slice of a typed
@@ -195,12 +201,11 @@ impl Shown {
     }
 }
 
-/// Decodes a value. A record must have no trailing bytes.
-fn decoded(found: &Found<'_>, held: &Held, is_record: bool) -> Result<Variant> {
-    in_either!(found, view => {
-        let value = decode(view, &held.input(), held.limits(), &mut KeyCache::default())?;
-        if is_record { view.check_end().map(|()| value) } else { Ok(value) }
-    })
+/// Decodes a value. If it stands for a whole record, no bytes may follow the record.
+fn decoded(found: &Found<'_>, held: &Held, record: Option<Spot>) -> Result<Variant> {
+    let value =
+        in_either!(found, view => decode(view, &held.input(), held.limits(), &mut KeyCache::default()))?;
+    record.map_or(Ok(()), |record| held.check_end(record)).map(|()| value)
 }
 
 fn range_of(found: &Found<'_>, held: &Held) -> Result<[u64; 2]> {

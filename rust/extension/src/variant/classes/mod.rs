@@ -15,6 +15,7 @@ use std::sync::Arc;
 use godot::classes::{Object, Resource, Script};
 use godot::obj::Gd;
 use variant_codec::error::quoted;
+pub use variant_codec::tag;
 use variant_codec::{Error, Result};
 use variant_engine::{ContainerType, HeldObject};
 
@@ -23,42 +24,6 @@ pub use resources::{Folder, file_of};
 
 use super::lost_objects;
 use super::stored::{label, type_label};
-
-/// Tags: first keys that give a Dictionary another meaning. All start with [`tag::START`].
-pub mod tag {
-    /// The first character of a tag.
-    pub const START: u8 = b'@';
-    /// An object. The value is the name of its class; the other keys are its properties.
-    pub const CLASS: &str = "@class";
-    /// The second key of an object, unless its class has version 1.
-    pub const VERSION: &str = "@version";
-    /// A reference to an object. The value is its index in the table at [`OBJECTS`].
-    pub const REFERENCE: &str = "@ref";
-    /// The table of the objects that the value at [`VALUE`] refers to. Only the outermost Dictionary can have
-    /// one.
-    pub const OBJECTS: &str = "@objects";
-    pub const VALUE: &str = "value";
-    /// A typed Array. The value is the name of the type of its elements, which are at [`VALUES`].
-    pub const ARRAY: &str = "@array";
-    /// A typed Dictionary. The value names the types of its keys and values; its entries are at [`VALUES`].
-    pub const DICTIONARY: &str = "@dictionary";
-    pub const VALUES: &str = "values";
-    /// A user's Dictionary that has a key like a tag.
-    pub const PLAIN: &str = "@plain";
-    /// A resource of the project. The value is its UID, which may be empty; its path is at [`PATH`].
-    pub const RESOURCE: &str = "@resource";
-    pub const PATH: &str = "path";
-
-    pub fn is_tag(key: &str) -> bool {
-        key.as_bytes().first() == Some(&START)
-    }
-
-    /// Returns whether the Dictionary whose header starts at `at` has a first key that looks like a tag.
-    #[inline(always)]
-    pub fn is_first_key(data: &[u8], at: usize) -> bool {
-        variant_codec::stream::first_key_starts_with(data, at, START)
-    }
-}
 
 pub type ById<T> = HashMap<u64, T, BuildHasherDefault<IdHasher>>;
 

@@ -159,6 +159,150 @@ func test_files_that_cannot_be_opened() -> bool:
 	return true
 
 
+class Item:
+	var id := ""
+	var owner: RefCounted
+
+
+class Hero:
+	var hp := 0
+	var items: Array[Item] = []
+	var any: Variant
+	var by_name: Variant
+	var own := {}
+
+
+## Returns a hero and its item.
+static func _hero(hp: int, is_shared: bool) -> Array:
+	var hero := Hero.new()
+	var item := Item.new()
+	hero.hp = hp
+	item.id = "rope"
+	item.owner = hero if is_shared else null
+	hero.items = [item]
+	if is_shared:
+		hero.any = hero.items
+		hero.by_name = {"first": item, "@ref": item} as Dictionary[String, Item]
+	else:
+		hero.any = [{"id": "rope"}]
+		hero.by_name = {"first": {"id": "rope"}, "@ref": {"id": "rope"}}
+	hero.own = {"@ref": 5, "x": {"@plain": {"y": 2}}}
+	return [hero, item]
+
+
+## The path of a value is the same, whether its object is shared or not.
+func test_paths_through_objects() -> bool:
+	var classes := FastVariantClasses.new()
+	classes.register(Hero, {"name": "Hero"})
+	classes.register(Item, {"name": "Item"})
+	for is_shared: bool in [false, true]:
+		checks.subject(TYPE_OBJECT, "paths through %s objects" % ("shared" if is_shared else "single"))
+		var objects := _hero(77, is_shared) + _hero(5, is_shared)
+		var heroes: Array = [objects[0], objects[2]]
+		classes.save_batch(PATH, heroes)
+		for view: FastVariantView in [
+			FastVariantView.open(classes.encode(heroes)), FastVariantView.open_file(PATH),
+			FastVariantView.open_records(FileAccess.get_file_as_bytes(PATH)),
+		]:
+			for expected: Array in [
+				["0/hp", 77], ["1/hp", 5], ["-1/items/0/id", "rope"], ["0/any/0/id", "rope"], ["0/by_name/first/id", "rope"],
+				["0/by_name/@ref/id", "rope"], ["0/own/x", {"@plain": {"y": 2}}], ["0/own/@ref", 5], ["0/own/x/@plain/y", 2], ["0/@class", "Hero"],
+			]:
+				checks.same_value(expected[0], expected[1], view.fetch(expected[0]))
+				checks.same_int("type of " + expected[0], typeof(expected[1]), view.type_of(expected[0]))
+				checks.truth("has " + expected[0], view.has(expected[0]))
+			checks.same_value("sizes", [2, 6, 1, 1, 2, 2, 3], ["", 0, "0/items", "0/any", "0/by_name", "0/own", "0/items/0"].map(view.size_of))
+			checks.same_value("keys", [&"@class", "hp", "items", "any", "by_name", "own"], view.keys(0))
+			checks.same_value("keys of a Dictionary", ["first", "@ref"], Array(view.keys("0/by_name"), TYPE_NIL, &"", null))
+			checks.same_int("elements", 1, view.slice("0/any", 0).size())
+			checks.same_value("a part", [5, "rope", 2], [view.view("0/own").fetch("@ref"), view.view("0/items/0").fetch("id"), view.view("0/own").size_of("")])
+			checks.same_value("a column", PackedInt64Array([77, 5]), view.column("", "hp", TYPE_INT))
+			checks.same_value("columns", {"items/0/id": PackedStringArray(["rope", "rope"]), ["own", "@ref"]: PackedInt64Array([5, 5])},
+					view.columns("", {"items/0/id": TYPE_STRING, ["own", "@ref"]: TYPE_INT}))
+			checks.same_value("rows", PackedInt64Array([1]), view.rows("", "hp", "<", 10))
+			checks.same_value("a column of a part", PackedStringArray(["rope"]), view.column("1/any", "id", TYPE_STRING))
+			if is_shared:
+				checks.same_value("back", 77, view.fetch("0/items/0/owner/hp"))
+				checks.same_value("a column of references", PackedInt64Array([77]), view.column("0/items", "owner/hp", TYPE_INT))
+		for index: int in [1, 3]:
+			objects[index].owner = null
+	return true
+
+
+## The loader refuses these references, too.
+func test_references_that_lead_nowhere() -> bool:
+	checks.subject(TYPE_DICTIONARY, "references")
+	var classes := FastVariantClasses.new()
+	classes.register(Item, {"name": "Item"})
+	var item := {&"@class": "Item", "id": "rope"}
+	for case: Array in [
+		["itself", [{&"@ref": 0}], 0], ["in a circle", [{&"@ref": 1}, {&"@ref": 0}], 0], ["too large", [item], 1],
+		["negative", [item], -1], ["a text", [item], "0"], ["a fraction", [item], 0.5], ["no object", [7], 0],
+	]:
+		var bytes := var_to_bytes({&"@objects": case[1], "value": [{&"@ref": case[2]}]})
+		checks.truth("%s: loaded" % case[0], not classes.decode(bytes).is_ok())
+		for path: String in ["0", "0/id"]:
+			checks.same_int("%s: %s" % [case[0], path], FastVariantCodec.OBJECT_REFUSED, FastVariantView.open(bytes).try_fetch(path).error)
+		checks.same_int("%s: a column" % case[0], FastVariantCodec.OBJECT_REFUSED,
+				FastVariantView.open(bytes).try_columns("", {"id": TYPE_STRING}).error)
+	var json := var_to_bytes(JSON.to_native(JSON.parse_string(JSON.stringify(
+			JSON.from_native({"@objects": [item], "value": [{"@ref": 0}]})))))
+	checks.same_value("of JSON", "rope", FastVariantView.open(json).fetch("0/id"))
+	json = var_to_bytes(JSON.parse_string('{"@objects": [{"@class": "Item", "id": "rope"}], "value": [{"@ref": 0}]}'))
+	checks.same_value("of plain JSON", "rope", FastVariantView.open(json).fetch("0/id"))
+	# A user's own Dictionaries, which are no tags: no table, another size, another type.
+	for own: Dictionary in [
+		{"@ref": 0}, {"@ref": 0, "x": 1}, {"@plain": 1}, {"@array": "Item", "values": 1}, {"@dictionary": [], "value": {}},
+		{"@objects": 1, "value": 2}, {"@objects": [], "values": 2}, {"@other": 1},
+	]:
+		for key: String in own:
+			checks.same_value("own %s" % own, own[key], FastVariantView.open(var_to_bytes(own)).fetch(key))
+			checks.same_value("in %s" % own, own[key], FastVariantView.open(var_to_bytes([own])).fetch([0, key]))
+	return true
+
+
+## A column that no row has is an error, unless a default says what such rows get.
+func test_columns_by_path() -> bool:
+	checks.subject(TYPE_ARRAY, "columns by path")
+	var rows := [
+		{"pos": PackedVector2Array([Vector2(1, 2), Vector2(3, 4)]), "a/b": 1, "list": [{"x": 1}, {"x": 2}], "hp": 1.5},
+		{"pos": PackedVector2Array([Vector2(5, 6), Vector2(7, 8)]), "a/b": 2, "list": [{"x": 3}], 7: 8, "hp": 2.5},
+	]
+	FastVariantCodec.save_batch(PATH, rows)
+	for view: FastVariantView in [FastVariantView.open(var_to_bytes(rows)), FastVariantView.open_file(PATH)]:
+		for case: Array in [
+			["pos/1", TYPE_VECTOR2, [0, 1]], ["pos/-2", TYPE_VECTOR2, [0, 1]], [["pos", 0], TYPE_VECTOR2, [0, 1]],
+			["list/0/x", TYPE_INT, [0, 1]], ["list/1/x", TYPE_INT, [0]], [["a/b"], TYPE_INT, [0, 1]], [7, TYPE_INT, [1]], ["7", TYPE_INT, [1]],
+			["", TYPE_DICTIONARY, [0, 1]], ["list", TYPE_ARRAY, [0, 1]], ["pos/5", TYPE_VECTOR2, []], ["a/b", TYPE_INT, []],
+			["no such", TYPE_DICTIONARY, []], ["pos", TYPE_VECTOR2, []], ["hp", TYPE_INT, []], ["hp/x", TYPE_INT, []],
+		]:
+			var path: Variant = case[0]
+			var default: Variant = type_convert(null, case[1])
+			var expected: Array = [0, 1].map(func(row: int) -> Variant:
+				var found: Variant = view.view(row).fetch(path, default)
+				return found if row in case[2] else default)
+			expected = Array(type_convert(expected, COLUMN_TYPES.get(case[1], TYPE_ARRAY)))
+			var what := "column %s" % [path]
+			checks.same_value("%s with a default" % what, expected, Array(view.column("", path, case[1], default)))
+			var result := view.try_columns("", {path: case[1]})
+			if case[2].is_empty():
+				checks.same_int(what, FastVariantCodec.NOT_FOUND, result.error)
+			else:
+				checks.same_value(what, expected, Array(result.value[path]))
+				checks.same_value("%s: rows without" % what, PackedInt32Array([0, 1].filter(func(row: int) -> bool: return row not in case[2])), result.failed)
+		checks.same_value("two fields of one value", {"list/0/x": PackedInt64Array([1, 3]), "pos/0": PackedVector2Array([Vector2(1, 2), Vector2(5, 6)]),
+				"pos/1": PackedVector2Array([Vector2(3, 4), Vector2(7, 8)])}, view.columns("", {"list/0/x": TYPE_INT, "pos/0": TYPE_VECTOR2, "pos/1": TYPE_VECTOR2}))
+		checks.same_value("rows", PackedInt64Array([1]), view.rows("", "list/0/x", ">", 1))
+		checks.same_value("rows of a later field", PackedInt64Array([1]), view.rows("", 7, "==", 8))
+		checks.truth("message", 'no row with a int at ."hp": row 0 has a float' in view.try_columns("", {"hp": TYPE_INT}).message,
+				view.try_columns("", {"hp": TYPE_INT}).message)
+		Engine.print_error_messages = false
+		checks.same_value("no such column", [null, PackedInt64Array()], [view.column("", "no such", TYPE_INT), view.rows("", "no such", "==", 1)])
+		Engine.print_error_messages = true
+	checks.same_value("no rows", PackedInt64Array(), FastVariantView.open(var_to_bytes([])).column("", "hp", TYPE_INT))
+	return true
+
+
 func test_objects_are_not_created() -> bool:
 	checks.subject(TYPE_OBJECT, "views of objects")
 	var resource := Resource.new()
@@ -256,7 +400,7 @@ func test_limits() -> bool:
 	# Nested keys are counted once, as when everything is decoded.
 	var key := {{{"a": 1, "b": 2}: 1}: 1}
 	var of_key := range(300).map(func(index: int) -> Dictionary: return {key: index, "x": index})
-	var column: PackedInt64Array = FastVariantView.open(var_to_bytes(of_key), limits).columns("", {key: TYPE_INT})[key]
+	var column: PackedInt64Array = FastVariantView.open(var_to_bytes(of_key), limits).columns("", {[key]: TYPE_INT})[[key]]
 	checks.same_int("a key with nested keys", 300, column.size())
 	limits.max_elements = 50
 	var view := FastVariantView.open(bytes, limits)
@@ -420,24 +564,31 @@ static func _random_table(random: RandomValues, generator: RandomNumberGenerator
 func _check_table(view: FastVariantView, path: Variant, table: Array, generator: RandomNumberGenerator) -> void:
 	var types := {}
 	var defaults := {}
-	for field in FIELDS:
-		types[field] = COLUMN_TYPES.keys()[generator.randi() % COLUMN_TYPES.size()]
-		if types[field] == TYPE_INT and generator.randi() % 2:
-			defaults[field] = 77
+	for name in FIELDS:
+		types[[name]] = COLUMN_TYPES.keys()[generator.randi() % COLUMN_TYPES.size()]
+		if types[[name]] == TYPE_INT and generator.randi() % 2:
+			defaults[[name]] = 77
 	var expected := {}
 	var incomplete := {}
-	for field in FIELDS:
+	for name in FIELDS:
+		# As a path in text, some names would be several steps.
+		var field := [name]
 		var type: int = types[field]
+		var has := func(row: Variant) -> bool: return row is Dictionary and row.has(name) and typeof(row[name]) == type
+		if not table.any(has):
+			checks.same_int("no column %s" % name, FastVariantCodec.NOT_FOUND, view.try_columns(path, {field: type}).error)
+			if not defaults.has(field):
+				var default: Variant = _default(type)
+				defaults[field] = "none" if default == null else default
 		var cells: Array = []
 		for index in table.size():
-			var row: Variant = table[index]
-			if row is Dictionary and row.has(field) and typeof(row[field]) == type:
-				cells.append(row[field])
+			if has.call(table[index]):
+				cells.append(table[index][name])
 			else:
 				incomplete[index] = true
 				cells.append(defaults.get(field, _default(type)))
 		expected[field] = type_convert(cells, COLUMN_TYPES[type])
-		checks.same_value("column %s" % field, expected[field], view.column(path, field, type, defaults.get(field)))
+		checks.same_value("column %s" % name, expected[field], view.column(path, field, type, defaults.get(field)))
 	var result := view.try_columns(path, types, defaults)
 	checks.truth("columns are ok", result.is_ok(), result.message)
 	checks.same_value("columns", expected, result.value)
@@ -456,7 +607,7 @@ func _check_table(view: FastVariantView, path: Variant, table: Array, generator:
 			var row: Variant = table[index]
 			if row is Dictionary and row.has(field) and _compares(row[field], operator, other):
 				found.append(index)
-		checks.same_value("rows %s %s" % [field, operator], found, view.rows(path, field, operator, other))
+		checks.same_value("rows %s %s" % [field, operator], found, view.rows(path, [field], operator, other))
 
 
 static func _default(type: int) -> Variant:

@@ -1,5 +1,7 @@
 //! Tags: first keys that give a Dictionary another meaning. `docs/classes.md` describes them.
 
+use std::borrow::Cow;
+
 use crate::dialect::Godot4;
 use crate::wire::cursor::first_key_starts_with;
 
@@ -34,6 +36,34 @@ pub const ALL: [&str; 7] = [CLASS, REFERENCE, OBJECTS, ARRAY, DICTIONARY, PLAIN,
 /// Whether a key starts like a tag.
 pub fn is_tag(key: &str) -> bool {
     key.as_bytes().first() == Some(&START)
+}
+
+/// A first key of text as the key of a map in a format without StringNames. A [tag](ALL) that is a StringName stays the
+/// same. If it is a String, it gets another `@`, and so does each String that looks like the result.
+///
+/// `None` for other StringNames, which such a map cannot hold.
+pub fn to_map_key(text: &str, is_name: bool) -> Option<Cow<'_, str>> {
+    match (is_marked(text), is_name) {
+        (Some(_), false) => Some(format!("@{text}").into()),
+        (None, false) | (Some(true), true) => Some(text.into()),
+        (_, true) => None,
+    }
+}
+
+/// The text of the first key of such a map, and whether it is a StringName.
+pub fn of_map_key(text: &str) -> (&str, bool) {
+    match is_marked(text) {
+        Some(is_tag) => (if is_tag { text } else { &text[1..] }, is_tag),
+        None => (text, false),
+    }
+}
+
+/// Whether a text is a tag; `None` unless it is a tag after any number of `@`.
+fn is_marked(text: &str) -> Option<bool> {
+    let is_tag = |text: &str| ALL.contains(&text);
+    let name = text.trim_start_matches('@');
+    let marks = text.len() - name.len();
+    (marks > 0 && is_tag(&text[marks - 1..])).then_some(marks == 1)
 }
 
 /// Whether the Dictionary whose header starts at `at` has a first key that starts like a tag.

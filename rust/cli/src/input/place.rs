@@ -38,7 +38,8 @@ impl<'p> Place<'p> {
         Ok(Self { record: Some(record), steps: Key::path(rest) })
     }
 
-    /// Calls `each` with each value at the path, and the index and file offset of its record.
+    /// Calls `each` with each value at the path, and the index and file offset of its record. The steps follow tags; a
+    /// whole value is as it is written.
     pub fn each(
         &self,
         input: &Input,
@@ -49,9 +50,9 @@ impl<'p> Place<'p> {
             let place = View::within(bytes, &limits).and_then(|view| {
                 // If the path selects the whole value, no bytes may follow it.
                 if self.steps.is_empty() {
-                    view.check_end()?;
+                    return view.check_end().map(|()| view);
                 }
-                view.at(&self.steps)
+                view.following_tags()?.at(&self.steps)
             });
             let view =
                 place.map_err(|error| Failure::data_at(&input.name_of(index), error, bytes, offset))?;

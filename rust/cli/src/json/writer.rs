@@ -1,5 +1,6 @@
 //! [`Writer`]: a sink that writes values as JSON.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use serde::Serialize;
@@ -7,7 +8,7 @@ use variant_codec::format::{Lane, Shape};
 use variant_codec::lanes::widen;
 use variant_codec::stream::{ElementType, Lanes, NodePathParts, Precision, Sink, Source, Text};
 use variant_codec::value::NodePath;
-use variant_codec::{Error, Result, Value, VariantType};
+use variant_codec::{Error, Result, Value, VariantType, tag};
 
 /// The form of values whose types JSON lacks.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -97,6 +98,14 @@ fn names_form(text: &str) -> bool {
     ty.is_some_and(|ty| !matches!(ty, T::Nil | T::Bool | T::Int | T::String))
 }
 
+/// A first key as a key of a JSON object; `None` if the Dictionary must be written as a list of pairs.
+fn object_key(text: Text<'_>, is_name: bool, is_alone: bool) -> Option<Cow<'_, str>> {
+    match text {
+        Text::Utf8(text) => tag::to_map_key(text, is_name).filter(|key| !is_alone || !names_form(key)),
+        text => (!is_name && !is_alone).then(|| text.to_lossy().into()),
+    }
+}
+
 impl Writer<'_> {
     fn put(&mut self, text: &str) {
         self.out.extend_from_slice(text.as_bytes());
@@ -113,32 +122,39 @@ impl Writer<'_> {
         }
     }
 
-    /// Must be called before each value. `text` is set if the value is a String.
+    /// Must be called before each value. Returns `true` if it has written the value: the first key of a JSON object.
+    /// `text` is set if the value is text, `is_name` if that is a StringName.
     #[inline(always)]
-    fn begin(&mut self, text: Option<Text<'_>>) {
+    fn begin_text(&mut self, text: Option<Text<'_>>, is_name: bool) -> Result<bool> {
         match std::mem::replace(&mut self.key, Key::None) {
-            Key::None => {}
-            Key::First { number, is_alone } => self.begin_first_key(text, number, is_alone),
+            Key::None => Ok(false),
+            Key::First { number, is_alone } => {
+                let key = text.filter(|_| !self.mixed.contains(&number));
+                self.begin_first_key(key.and_then(|text| object_key(text, is_name, is_alone)))
+            }
             Key::OfObject(number) => {
-                if text.is_none() {
+                if text.is_none() || is_name {
                     self.mixed.insert(number);
                 }
+                Ok(false)
             }
         }
     }
 
+    /// Must be called before each value that is not text.
+    #[inline(always)]
+    fn begin(&mut self) -> Result<()> {
+        self.begin_text(None, false).map(drop)
+    }
+
     #[inline(never)]
-    fn begin_first_key(&mut self, text: Option<Text<'_>>, number: usize, is_alone: bool) {
-        let may_be_object = match text {
-            Some(Text::Utf8(text)) => !is_alone || !names_form(text),
-            Some(Text::Utf32(_)) => !is_alone,
-            None => false,
-        };
-        if may_be_object && !self.mixed.contains(&number) {
-            self.put("{");
-        } else {
+    fn begin_first_key(&mut self, key: Option<Cow<'_, str>>) -> Result<bool> {
+        let Some(key) = key else {
             self.put(r#"{"Dictionary":{"key":null,"value":null,"entries":[["#);
-        }
+            return Ok(false);
+        };
+        self.put("{");
+        self.json(key).map(|()| true)
     }
 
     /// Starts a value of a type that JSON lacks. Returns the text that ends it.
@@ -153,7 +169,7 @@ impl Writer<'_> {
     }
 
     fn tagged(&mut self, ty: VariantType, value: impl Serialize) -> Result<()> {
-        self.begin(None);
+        self.begin()?;
         let end = self.tag(ty);
         self.json(value)?;
         self.put(end);
@@ -214,7 +230,7 @@ impl Writer<'_> {
             Shape::Fixed(lane, _) => (lane, 1),
             _ => return self.other(ty),
         };
-        self.begin(None);
+        self.begin()?;
         let end = self.tag(ty);
         let is_wide = lane == Lane::Real && lanes.precision == Precision::Double;
         let is_marked = is_wide && self.notation == Notation::Lossless;
@@ -268,31 +284,33 @@ impl Sink for Writer<'_> {
     type Strings = List;
 
     fn nil(&mut self) -> Result<()> {
-        self.begin(None);
+        self.begin()?;
         self.json(())
     }
 
     fn bool(&mut self, value: bool) -> Result<()> {
-        self.begin(None);
+        self.begin()?;
         self.json(value)
     }
 
     fn int(&mut self, value: i64) -> Result<()> {
-        self.begin(None);
+        self.begin()?;
         self.json(value)
     }
 
     fn float(&mut self, value: f64) -> Result<()> {
-        self.begin(None);
+        self.begin()?;
         self.number(value)
     }
 
     fn text(&mut self, ty: VariantType, text: Text<'_>) -> Result<()> {
-        if ty == VariantType::String {
-            self.begin(Some(text));
+        let is_name = ty == VariantType::StringName;
+        if self.begin_text(Some(text), is_name)? {
+            return Ok(());
+        }
+        if !is_name {
             return self.string(text);
         }
-        self.begin(None);
         let end = self.tag(ty);
         self.string(text)?;
         self.put(end);
@@ -314,7 +332,7 @@ impl Sink for Writer<'_> {
         match self.notation {
             Notation::Plain => self.tagged(VariantType::NodePath, path.to_string()),
             Notation::Lossless => {
-                self.begin(None);
+                self.begin()?;
                 self.json(Value::NodePath(path))
             }
         }
@@ -332,7 +350,7 @@ impl Sink for Writer<'_> {
         match self.notation {
             Notation::Plain => self.tagged(VariantType::Signal, name.to_lossy()),
             Notation::Lossless => {
-                self.begin(None);
+                self.begin()?;
                 self.json(Value::Signal { name: name.to_lossy(), object })
             }
         }
@@ -343,7 +361,7 @@ impl Sink for Writer<'_> {
     }
 
     fn begin_array(&mut self, _len: usize, element: ElementType<'_>) -> Result<List> {
-        self.begin(None);
+        self.begin()?;
         if element == ElementType::Untyped || self.notation == Notation::Plain {
             self.put("[");
             return Ok(List { is_empty: true, end: "]" });
@@ -364,7 +382,7 @@ impl Sink for Writer<'_> {
     }
 
     fn begin_dictionary(&mut self, len: usize, key: ElementType<'_>, value: ElementType<'_>) -> Result<Map> {
-        self.begin(None);
+        self.begin()?;
         let number = self.dictionaries;
         self.dictionaries += 1;
         let is_typed = [key, value].iter().any(|ty| *ty != ElementType::Untyped);
@@ -437,7 +455,7 @@ impl Sink for Writer<'_> {
     }
 
     fn begin_object(&mut self, class: Text<'_>, properties: usize) -> Result<List> {
-        self.begin(None);
+        self.begin()?;
         let (start, before_properties, end) = match self.notation {
             Notation::Lossless => (r#"{"Object":{"class":"#, r#","properties":["#, "]}}"),
             Notation::Plain if properties > 0 => (r#"{"@class":"#, ",", "}"),
@@ -475,7 +493,7 @@ impl Sink for Writer<'_> {
     }
 
     fn begin_strings(&mut self, _len: usize) -> Result<List> {
-        self.begin(None);
+        self.begin()?;
         let end = self.tag(VariantType::PackedStringArray);
         self.put("[");
         Ok(List { is_empty: true, end: if end.is_empty() { "]" } else { "]}" } })

@@ -1,9 +1,12 @@
 //! Forms: the notation for values in formats that have no type for them.
 
+use std::borrow::Cow;
+
 use crate::error::{Error, ErrorKind, Result, Step, quoted};
 use crate::events::{Lanes, Precision, Sink as _};
 use crate::format::{Lane, Shape, VariantType};
 use crate::lanes::widen;
+use crate::tag;
 use crate::value::builder::ValueBuilder;
 use crate::value::{Array, Components, Dictionary, NodePath, Object, OwnedElementType, Value};
 
@@ -197,11 +200,26 @@ pub(super) fn is_untyped(dictionary: &Dictionary) -> bool {
 /// Whether a Dictionary can be written as a map that does not look like a form.
 pub(super) fn is_plain(dictionary: &Dictionary) -> bool {
     let is_text = |(key, _): &(Value, Value)| matches!(key, Value::String(_));
-    let is_like_a_form = match dictionary.entries.as_slice() {
-        [(Value::String(name), _)] => form_named(name).is_some(),
-        _ => false,
+    let fits = match dictionary.entries.as_slice() {
+        [] => true,
+        [_] => first_map_key(dictionary).is_some_and(|first| form_named(&first).is_none()),
+        [_, others @ ..] => first_map_key(dictionary).is_some() && others.iter().all(is_text),
     };
-    is_untyped(dictionary) && !is_like_a_form && dictionary.entries.iter().all(is_text)
+    is_untyped(dictionary) && fits
+}
+
+/// The first key of a Dictionary as the first key of a map: see [`tag::to_map_key`].
+pub(super) fn first_map_key(dictionary: &Dictionary) -> Option<Cow<'_, str>> {
+    let (first, _) = dictionary.entries.first()?;
+    tag::to_map_key(first.as_str()?, matches!(first, Value::StringName(_)))
+}
+
+/// The first key of a map.
+pub(super) fn of_first_map_key(text: String) -> Value {
+    match tag::of_map_key(&text) {
+        (name, true) => Value::StringName(name.to_owned()),
+        (name, false) => name.into(),
+    }
 }
 
 fn element_form(element: OwnedElementType) -> Value {

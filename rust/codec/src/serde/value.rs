@@ -60,7 +60,13 @@ impl Serialize for Value {
                 if form::is_plain(dictionary) || is_own && form::is_untyped(dictionary) =>
             {
                 let mut map = serializer.serialize_map(Some(dictionary.len()))?;
-                dictionary.iter().try_for_each(|(key, value)| map.serialize_entry(key, value))?;
+                let mut entries = dictionary.iter();
+                if let Some(first) = form::first_map_key(dictionary).filter(|_| !is_own)
+                    && let Some((_, value)) = entries.next()
+                {
+                    map.serialize_entry(&first, value)?;
+                }
+                entries.try_for_each(|(key, value)| map.serialize_entry(key, value))?;
                 map.end()
             }
             other => serializer.serialize_newtype_variant(
@@ -189,11 +195,18 @@ impl<'de> Visitor<'de> for ValueVisitor<'_> {
         while let Some(entry) = entries.next_entry_seed(self, self)? {
             dictionary.entries.push(entry);
         }
-        if !is_own_error::<A::Error>()
-            && let [(Value::String(name), payload)] = &mut dictionary.entries[..]
-            && form_named(name).is_some()
-        {
-            return form::named(name, std::mem::take(payload)).map_err(A::Error::custom);
+        if !is_own_error::<A::Error>() {
+            match &mut dictionary.entries[..] {
+                [(Value::String(name), payload)] if form_named(name).is_some() => {
+                    return form::named(name, std::mem::take(payload)).map_err(A::Error::custom);
+                }
+                [(key @ Value::String(_), _), ..] => {
+                    if let Value::String(text) = std::mem::take(key) {
+                        *key = form::of_first_map_key(text);
+                    }
+                }
+                _ => {}
+            }
         }
         Ok(dictionary.into())
     }

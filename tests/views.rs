@@ -320,6 +320,54 @@ fn fields_may_repeat_and_be_numbers() {
 }
 
 #[test]
+fn fields_may_be_paths() {
+    let row = Value::from_iter([("list", Value::from(vec![1, 2])), ("7", 3.into()), ("a/b", 4.into())]);
+    let rows = Value::from(vec![row.clone(), Value::Nil, row]).encode().unwrap();
+    let paths = ["list/1", "", "list", "7", "list/-2", "list/2", "a/b", "list/1/x"];
+    let mut fields = Fields::at(paths.map(Key::path).to_vec());
+    let view = View::new(&rows).unwrap();
+    let each = |index: usize, found: &[Option<View<'_>>]| {
+        let row = view.index(index)?;
+        let expected = paths.map(|path| row.at(&Key::path(path)).ok().map(|found| found.range()));
+        assert_eq!(found.iter().map(|found| found.map(|found| found.range())).collect::<Vec<_>>(), expected);
+        Ok(())
+    };
+    view.rows(&mut fields, each).unwrap();
+}
+
+/// Each row is reached in constant time, however long the table is and however large the objects are.
+#[test]
+fn references_are_followed_without_a_walk_for_each() {
+    const COUNT: i64 = 50_000;
+
+    let tagged = |tag: &str, value: Value| (Value::StringName(tag.into()), value);
+    let object = |hp: i64| {
+        let pad = if hp == 0 { vec![Value::Nil; 500_000] } else { Vec::new() };
+        Value::from_iter([
+            tagged("@class", "Hero".into()),
+            ("pad".into(), pad.into()),
+            ("hp".into(), hp.into()),
+        ])
+    };
+    let table: Value = (0..COUNT).map(object).collect();
+    for (step, sum) in [(0, 0), (1, COUNT * (COUNT - 1) / 2)] {
+        let reference = |index: i64| Value::from_iter([tagged("@ref", (index * step).into())]);
+        let references: Value = (0..COUNT).rev().map(reference).collect();
+        let all = [tagged("@objects", table.clone()), ("value".into(), references)];
+        let bytes = Value::from_iter(all).encode().unwrap();
+        let known = KnownOffsets::default();
+        let rows = View::new(&bytes).unwrap().remembering(&known).following_tags().unwrap();
+        let mut found_sum = 0;
+        let each = |_, found: &[Option<View<'_>>]| {
+            found_sum += found[0].unwrap().as_i64()?;
+            Ok(())
+        };
+        rows.rows(&mut Fields::new(vec!["hp".into()]), each).unwrap();
+        assert_eq!(found_sum, sum);
+    }
+}
+
+#[test]
 fn final_padding_may_be_missing_if_allowed() {
     // A PackedByteArray of one byte.
     let bytes = [29, 0, 0, 0, 1, 0, 0, 0, 5];

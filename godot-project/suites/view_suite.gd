@@ -402,6 +402,15 @@ func test_limits() -> bool:
 	var of_key := range(300).map(func(index: int) -> Dictionary: return {key: index, "x": index})
 	var column: PackedInt64Array = FastVariantView.open(var_to_bytes(of_key), limits).columns("", {[key]: TYPE_INT})[[key]]
 	checks.same_int("a key with nested keys", 300, column.size())
+	# Rows that share a value share the limits.
+	var shared := {&"@class": "Item", "id": "x".repeat(200_000), "list": range(20_000)}
+	var references := range(20_000).map(func(_index: int) -> Dictionary: return {&"@ref": 0})
+	var of_shared := FastVariantView.open(var_to_bytes({&"@objects": [shared], "value": references}), limits)
+	for type: int in [TYPE_STRING, TYPE_ARRAY, TYPE_DICTIONARY]:
+		var path: String = {TYPE_STRING: "id", TYPE_ARRAY: "list", TYPE_DICTIONARY: ""}[type]
+		checks.truth("shared %s" % path, of_shared.try_columns("", {path: type}).error in [
+				FastVariantCodec.MAX_MEMORY_EXCEEDED, FastVariantCodec.MAX_ELEMENTS_EXCEEDED], of_shared.try_columns("", {path: type}).message)
+	checks.same_int("elements of shared values", 20_000, of_shared.column("", "list/19999", TYPE_INT).size())
 	limits.max_elements = 50
 	var view := FastVariantView.open(bytes, limits)
 	checks.same_value("within", 1, view.fetch("small"))

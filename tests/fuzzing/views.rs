@@ -23,6 +23,10 @@ pub fn check(data: &[u8]) {
             Ok(value) => compare_all(data, &view, &value),
             Err(_) => touch(data, &view, 0),
         }
+        match view.following_tags() {
+            Ok(view) => touch(data, &view, 0),
+            Err(error) => check_error(&error, 0, data.len()),
+        }
         if let Ok(value) = Value::decode_as(data, Strictness::Lenient, &limits) {
             let known = KnownOffsets::default();
             check_agrees(&view, &value, 0);

@@ -171,3 +171,74 @@ fn filters_of_all_records_have_no_result_if_a_record_is_damaged() {
         assert!(printed.stderr.contains("unexpected end of data"), "{}", printed.stderr);
     }
 }
+
+/// An object that refers to an item, whose `owner` is the object, as `FastVariantClasses` encodes them. The object has
+/// typed containers of items at `any` and `by_name`, and a Dictionary `{"@ref": 1, "x": 2}` at `own`.
+const SHARED: &str = "\
+    1b000000020000001500000008000000406f626a656374731c000000020000001b0000000600000015000000060000004063 \
+    6c617373000004000000040000004865726f040000000200000068700000020000004d00000004000000050000006974656d \
+    730000001c000000010000001b0000000100000015000000040000004072656602000000010000000400000003000000616e \
+    79001b000000020000001500000006000000406172726179000004000000040000004974656d040000000600000076616c75 \
+    657300001c000000010000001b00000001000000150000000400000040726566020000000100000004000000070000006279 \
+    5f6e616d65001b00000002000000150000000b0000004064696374696f6e617279001c000000020000000400000006000000 \
+    537472696e67000004000000040000004974656d040000000600000076616c75657300001b00000001000000150000000600 \
+    000040706c61696e00001b0001000400000002000000040000000500000066697273740000001b0000000100000015000000 \
+    040000004072656602000000010000000400000004000000407265661b000000010000001500000004000000407265660200 \
+    00000100000004000000030000006f776e001b00000001000000150000000600000040706c61696e00001b00000002000000 \
+    040000000400000040726566020000000100000004000000010000007800000002000000020000001b000000030000001500 \
+    00000600000040636c617373000004000000040000004974656d0400000002000000696400000400000004000000726f7065 \
+    04000000050000006f776e65720000001b000000010000001500000004000000407265660200000000000000040000000500 \
+    000076616c75650000001b000000010000001500000004000000407265660200000000000000";
+
+#[test]
+fn objects_of_classes_are_objects() {
+    let folder = Folder::new();
+    let name = |text: &str| Value::StringName(text.into());
+    let text = |text: &str| Value::from(text);
+    let keys = [
+        (name("@class"), Some("@class")),
+        // As serde writes tags, and as JSON has them.
+        (text("@class"), Some("@@class")),
+        (text("@@class"), Some("@@@class")),
+        (text("@other"), Some("@other")),
+        (text("@"), Some("@")),
+        (name("@other"), None),
+        (name("@@class"), None),
+        (name("mp"), None),
+    ];
+    for (tag, key) in keys {
+        for count in 0..3 {
+            let others = [(text("hp"), 7.into()), (name("@ref"), Value::from(1))].into_iter().take(count);
+            let value: Value = [(tag.clone(), text("Hero"))].into_iter().chain(others).collect();
+            folder.write("save.dat", encoded(value.clone()));
+            let json = folder.gdvar(&["json", "save.dat", "--as", "value"]).good();
+            assert_eq!(folder.gdvar_of(&["from-json"], &json).good(), encoded(value), "{tag:?} {count}");
+            if let (Some(key), 1) = (key, count) {
+                let filter = "[keys_unsorted[0], .hp]";
+                let found = folder.gdvar(&["query", "save.dat", filter, "--as", "value", "--compact-output"]);
+                assert_eq!(found.text(), format!("[\"{key}\",7]\n"), "{tag:?}");
+            }
+        }
+    }
+    folder.write("shared.dat", SHARED);
+    let paths = [
+        ("hp", "77"),
+        ("items/0/id", "\"rope\""),
+        ("any/-1/owner/hp", "77"),
+        ("by_name/@ref/owner/items/0/id", "\"rope\""),
+        ("own/@ref", "1"),
+        ("own", "{\"@@ref\":1,\"x\":2}"),
+    ];
+    for (path, json) in paths {
+        let found = folder.gdvar(&["get", "shared.dat", path]).good();
+        assert_eq!(String::from_utf8_lossy(&found), format!("{json}\n"), "{path}");
+        let shown = folder.gdvar(&["show", "shared.dat", path]);
+        assert_eq!(shown.code, Some(0), "{}", shown.stderr);
+    }
+    let json = folder.gdvar(&["json", "shared.dat"]).good();
+    folder.write("again.dat", folder.gdvar_of(&["from-json"], &json).good());
+    assert_eq!(folder.gdvar(&["diff", "shared.dat", "again.dat"]).text(), "");
+    // The whole value is written as it is encoded.
+    assert_eq!(folder.gdvar(&["get", "shared.dat", ""]).good(), json);
+    assert_eq!(folder.gdvar(&["get", "shared.dat", "", "--bytes"]).good(), folder.read("again.dat"));
+}

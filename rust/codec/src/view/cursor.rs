@@ -747,7 +747,7 @@ impl<'a, D: Dialect> View<'a, D> {
     }
 
     /// Like [`View::write_into`], for one of several parts of an input. `spent` is the share of the
-    /// common limits that earlier parts have used.
+    /// common limits that earlier parts have used: of all limits if the parts [may be shared](View::may_be_shared).
     ///
     /// # Errors
     /// As [`View::write_into`].
@@ -759,7 +759,10 @@ impl<'a, D: Dialect> View<'a, D> {
             Form::Name => decoder.decode_name(sink),
             Form::Lanes(packed, precision) => decoder.decode_packed_element(sink, packed, precision),
         }?;
-        *spent = decoder.spent().shared_by_parts();
+        *spent = decoder.spent();
+        if !self.may_be_shared() {
+            *spent = spent.shared_by_parts();
+        }
         Ok(())
     }
 

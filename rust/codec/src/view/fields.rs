@@ -171,13 +171,13 @@ impl<'k, D: Dialect> Fields<'k, D> {
     /// Like [`Fields::read`], for a row that shares the limits on keys with the rows before it.
     fn read_next<'a>(&mut self, row: &View<'a, D>, found: &mut Vec<Option<View<'a, D>>>) -> Result<usize> {
         let followed;
-        let resolved = if row.is_followed() {
+        let (resolved, end) = if row.is_followed() {
             followed = row.follow()?;
-            &followed
+            self.find_keys(&followed, found)?;
+            (&followed, row.range()?.end)
         } else {
-            row
+            (row, self.read_keys(row, found)?)
         };
-        let end = self.read_keys(resolved, found)?;
         if self.may_be_tagged {
             for (key, field) in self.keys.iter().zip(found.iter_mut()) {
                 if let Some(field) = field {
@@ -203,7 +203,19 @@ impl<'k, D: Dialect> Fields<'k, D> {
             }
             found.drain(..self.keys.len());
         }
-        if resolved.position() == row.position() { Ok(end) } else { Ok(row.range()?.end) }
+        Ok(end)
+    }
+
+    /// Puts the value at each of the keys into `found`. Many rows may refer to the same value, so each key is found with
+    /// the offsets that the view remembers.
+    #[cold]
+    fn find_keys<'a>(&mut self, row: &View<'a, D>, found: &mut Vec<Option<View<'a, D>>>) -> Result<()> {
+        found.clear();
+        for key in &self.keys {
+            found.push(row.find_literal(key)?);
+        }
+        self.may_be_tagged = true;
+        Ok(())
     }
 
     /// Puts the value at each of the keys into `found`, and returns the end of the row.

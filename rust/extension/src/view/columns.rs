@@ -101,6 +101,8 @@ impl Cells {
             }
             Self::Int(cells) => add(cells, field.as_i64()?),
             Self::Float(cells) => add(cells, field.as_f64()?),
+            // Charges the text to the limits, because many rows may share it.
+            Self::Text(cells) if field.may_be_shared() => add(cells, decode(field)?.stringify()),
             Self::Text(cells) => {
                 let text = field.as_str()?;
                 memory.text(text.len())?;

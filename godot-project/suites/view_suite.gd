@@ -294,7 +294,7 @@ func test_columns_by_path() -> bool:
 				"pos/1": PackedVector2Array([Vector2(3, 4), Vector2(7, 8)])}, view.columns("", {"list/0/x": TYPE_INT, "pos/0": TYPE_VECTOR2, "pos/1": TYPE_VECTOR2}))
 		checks.same_value("rows", PackedInt64Array([1]), view.rows("", "list/0/x", ">", 1))
 		checks.same_value("rows of a later field", PackedInt64Array([1]), view.rows("", 7, "==", 8))
-		checks.truth("message", 'no row with a int at ."hp": row 0 has a float' in view.try_columns("", {"hp": TYPE_INT}).message,
+		checks.truth("message", 'no row with int at ."hp", but row 0 has float; ' in view.try_columns("", {"hp": TYPE_INT}).message,
 				view.try_columns("", {"hp": TYPE_INT}).message)
 		Engine.print_error_messages = false
 		checks.same_value("no such column", [null, PackedInt64Array()], [view.column("", "no such", TYPE_INT), view.rows("", "no such", "==", 1)])

@@ -50,7 +50,7 @@ public static class FastVariant
         public Result TryFetch(Variant path) => new Result(_view.Call("try_fetch", path).AsGodotObject());
         public bool Has(Variant path) => _view.Call("has", path).AsBool();
         public long SizeOf(Variant path) => _view.Call("size_of", path).AsInt64();
-        /// <summary>One field of all rows, as a packed array if the type has one, otherwise as an Array.</summary>
+        /// <summary>The field at a path in all rows, as a packed array if the type has one, otherwise as an Array.</summary>
         public Variant Column(Variant path, Variant key, Variant.Type type) =>
             _view.Call("column", path, key, (long)type);
     }

@@ -118,6 +118,7 @@
 //! | non-finite float, in human-readable formats | `{"float": "inf"}`, `"-inf"`, `"nan"`; `"nan:fff8000000000000"` for other NaNs, with their bits |
 //! | Vector2 and others made of numbers | `{"Vector2": [1.0, 2.0]}`; with 64 bits `{"Vector2": {"f64": [1.0, 2.0]}}` |
 //! | StringName | `{"StringName": "idle"}` |
+//! | untyped Dictionary whose first key is a [tag](crate::tag) and the others Strings | a map; a tag that is a String gets a second `@`: `{"@@class": "Hero"}` |
 //! | NodePath | `{"NodePath": {"absolute": true, "names": ["root"], "subnames": []}}` |
 //! | RID | `{"RID": 7}`, the bits of the id as an int |
 //! | Object | `{"Object": 7}` with the bits of the instance id; `{"Object": null}`; or `{"Object": {"class": "Node", "properties": [["name", "A"]]}}` |

@@ -32,6 +32,13 @@ use crate::view::{Column, Format, Shown, Step, Test, fill, get, matching, sought
 /// an Array for keys that contain [code]/[/code]. Use names for properties of objects, and indexes for elements of
 /// packed arrays.
 ///
+/// [b]Objects of registered classes.[/b] In data of [FastVariantClasses], the path of a value is the same whether its
+/// object is shared or not: [code]"0/bag/items/0/id"[/code]. The steps of a path follow references, and lead into
+/// typed containers and plain Dictionaries as if they had no tag. An object is a Dictionary of its properties, with its
+/// class at [code]@class[/code]. Values inside a value that you fetch are as they are encoded: references stay
+/// [code]{&"@ref": index}[/code]. A whole record as it is encoded is an element of [code]slice("", index, index +
+/// 1)[/code]; [method FastVariantClasses.from_plain] makes its objects.
+///
 /// [b]Reading on demand.[/b] Opening a view reads nothing, except for files in [code]res://[/code]. To find a
 /// value, the view uses lengths and counts to skip the data before it. It remembers the offsets of skipped
 /// elements and keys, so the next access is fast. It checks only the value that you ask for, as strictly as
@@ -77,7 +84,8 @@ impl FastVariantView {
     /// in the format of Godot 3's [code]var2bytes[/code].
     ///
     /// [param limits] apply to each fetched value, each slice, and each cell of a column; colliding keys are counted
-    /// for all cells together. The default is [method FastVariantLimits.for_save_files].
+    /// for all cells together, and so is everything if objects are shared. The default is
+    /// [method FastVariantLimits.for_save_files].
     #[func]
     fn open(
         bytes: PackedByteArray,
@@ -203,8 +211,8 @@ impl FastVariantView {
     }
 
     /// Returns the byte range of the value at [param path] in the buffer or file: the offset of its first
-    /// byte, then the offset after its last. Elements of packed arrays have no header. If the path leads
-    /// nowhere, the result is empty and one error is printed.
+    /// byte, then the offset after its last. For a reference, that is the range of the object. Elements of packed
+    /// arrays have no header. If the path leads nowhere, the result is empty and one error is printed.
     #[func(gd_self)]
     fn byte_range(this: Gd<Self>, path: Variant) -> PackedInt64Array {
         guard("FastVariantView.byte_range", || {
@@ -228,16 +236,23 @@ impl FastVariantView {
         })
     }
 
-    /// Returns the field at [param key] of each row. The rows are the elements of the Array at [param path], or the
-    /// records. [param value_type], one of [enum Variant.Type], determines the result: a [PackedInt64Array] for
+    /// Returns the field at the path [param key] in each row; the empty path means the row itself. The rows are the
+    /// elements of the Array at [param path], or the records. [param value_type], one of [enum Variant.Type], determines the result: a [PackedInt64Array] for
     /// [constant TYPE_INT], a [PackedFloat64Array] for [constant TYPE_FLOAT], a [PackedStringArray] for
     /// [constant TYPE_STRING] and [constant TYPE_STRING_NAME], a packed array of [Vector2], [Vector3], [Vector4] or
     /// [Color] for those types, and an [Array] for any other type.
     ///
     /// Rows that lack the field, or have it with another type, get [param default]. If that is [code]null[/code], cells
     /// of a packed array get the type's default (0, empty text, a zero vector), and cells of an [Array] get
-    /// [code]null[/code]. [method try_columns] lists these rows. If the path leads nowhere, the result is
-    /// [code]null[/code] and one error is printed.
+    /// [code]null[/code]. [method try_columns] lists these rows.
+    ///
+    /// If [param path] leads nowhere, the result is [code]null[/code] and one error is printed. So it is if there are
+    /// rows, but none has the field with this type, unless [param default] says what they get.
+    ///
+    /// ```gdscript
+    /// var view := FastVariantView.open(var_to_bytes([{"path": [Vector2(1, 2), Vector2(3, 4)]}]))
+    /// print(view.column("", "path/-1", TYPE_VECTOR2)) # [(3.0, 4.0)]
+    /// ```
     #[func(gd_self)]
     fn column(
         this: Gd<Self>,
@@ -257,9 +272,9 @@ impl FastVariantView {
         })
     }
 
-    /// Reads several columns of the rows at [param path] in one pass. [param types] maps each key to its type;
-    /// [param defaults] maps keys to defaults, and may omit keys. The result maps each key to its column; see
-    /// [method column].
+    /// Reads several columns of the rows at [param path] in one pass. [param types] maps the path of each field to its
+    /// type; [param defaults] maps these paths to defaults, and may omit some. The result maps each path to its column;
+    /// see [method column].
     ///
     /// ```gdscript
     /// var view := FastVariantView.open(var_to_bytes([{"id": 1, "hp": 87}, {"id": 2}]))
@@ -281,8 +296,9 @@ impl FastVariantView {
     }
 
     /// Returns the columns as [method columns] does with the same [param path], [param types] and [param defaults], or
-    /// an error. [member FastVariantResult.failed] has the indexes of rows that lack a field or have it with another
-    /// type. Prints nothing.
+    /// an error: [constant FastVariantCodec.NOT_FOUND] if no row has one of the fields with its type, and there is no
+    /// default. [member FastVariantResult.failed] has the indexes of rows that lack a field or have it with another type.
+    /// Prints nothing.
     #[func(gd_self)]
     fn try_columns(
         this: Gd<Self>,
@@ -299,11 +315,12 @@ impl FastVariantView {
         })
     }
 
-    /// Returns the indexes of the rows for which the comparison of the field at [param key] with [param value] is
-    /// true, as in GDScript. Rows are at [param path], as in [method column]. [param operator] is [code]"=="[/code],
+    /// Returns the indexes of the rows for which the comparison of the field at the path [param key] with [param value]
+    /// is true, as in GDScript. Rows are at [param path], as in [method column]. [param operator] is [code]"=="[/code],
     /// [code]"!="[/code], [code]"<"[/code], [code]"<="[/code], [code]">"[/code], [code]">="[/code] or
     /// [code]"in"[/code]. Rows that lack the field, or whose field cannot be compared with the value, are left out.
-    /// Arrays are compared with [code]"=="[/code], [code]"!="[/code] and [code]"in"[/code] only.
+    /// Arrays are compared with [code]"=="[/code], [code]"!="[/code] and [code]"in"[/code] only. If there are rows, but
+    /// none has the field, the result is empty and one error is printed.
     ///
     /// ```gdscript
     /// var view := FastVariantView.open(var_to_bytes([{"hp": 3}, {"hp": 87}]))

@@ -176,8 +176,8 @@ impl Column {
         }
         let (path, ty) = (words(&self.path), self.ty);
         let field = match self.other {
-            None => format!("value at {path}"),
-            Some((row, other)) => format!("{ty} at {path}: row {row} has a {other}"),
+            None => format!("a value at {path}"),
+            Some((row, other)) => format!("{ty} at {path}, but row {row} has {other}"),
         };
         Err(in_no_row(&field, "correct the path or the type, or pass a default"))
     }

@@ -222,7 +222,7 @@ pub fn matching(shown: &Shown, path: &[Step], field: Vec<Step>, test: &Test) -> 
     let mut matching = Matching { path: field, test, keys, found, is_missing: false };
     for_each_row(shown, path, &paths, &mut matching)?;
     if matching.is_missing {
-        return Err(in_no_row(&format!("value at {}", words(field)), "correct the path"));
+        return Err(in_no_row(&format!("a value at {}", words(field)), "correct the path"));
     }
     Ok(matching.found)
 }
@@ -230,6 +230,6 @@ pub fn matching(shown: &Shown, path: &[Step], field: Vec<Step>, test: &Test) -> 
 /// The error for a field that no row has.
 #[cold]
 pub fn in_no_row(field: &str, advice: &str) -> Error {
-    let key = format!("row with a {field}; {advice}");
+    let key = format!("row with {field}; {advice}");
     Error::new(ErrorKind::NotFound { key, found: VariantType::Array })
 }

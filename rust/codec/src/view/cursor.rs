@@ -191,11 +191,18 @@ impl<'a, D: Dialect> View<'a, D> {
     }
 
     /// The value with a header at `at`.
-    #[inline]
+    // Inlined, because each field of each row is found by it.
+    #[inline(always)]
     pub(super) fn value_at(self, at: usize, depth: u32) -> Result<Self> {
-        if let Some(ty) = self.plain_type(at, depth) {
-            return Ok(Self { at, depth, form: Form::Value(ty), ..self });
+        match self.plain_type(at, depth) {
+            Some(ty) => Ok(Self { at, depth, form: Form::Value(ty), ..self }),
+            None => self.checked_value_at(at, depth),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn checked_value_at(self, at: usize, depth: u32) -> Result<Self> {
         let header = Decoder::<D>::starting_at(self.bytes, at, depth, self.limits).header_here()?;
         Ok(Self { at, depth, form: Form::Value(header.ty), ..self })
     }

@@ -1,32 +1,33 @@
 //! Schemas from `.proto` files and descriptor sets.
 //!
-//! protox compiles the files. Its panics are caught, but a stack overflow or an endless loop could not be.
-//! Files that might cause either are therefore refused first. This crate itself checks all descriptor sets.
+//! protox parses the files, and prost-reflect resolves names and options. Their panics are caught, but a stack overflow
+//! or an endless loop could not be. Files that might cause either are therefore refused first. This crate itself checks
+//! all descriptor sets.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 
-use miette::Diagnostic;
+use miette::Diagnostic as _;
 use prost::Message as _;
-use prost_types::{FileDescriptorProto, FileDescriptorSet};
-use protox::Compiler;
-use protox::file::{ChainFileResolver, File, FileResolver, GoogleFileResolver};
+use prost_reflect::DescriptorPool;
+use prost_types::{
+    DescriptorProto, EnumDescriptorProto, FileDescriptorProto, FileDescriptorSet, SourceCodeInfo,
+};
 
 use crate::descriptors::{self, MAX_NAME, MAX_NAMES};
 use crate::edition::Text;
 use crate::error::{Error, Result};
-use crate::features::FileSet;
+use crate::features::{self, FileSet};
 use crate::schema::Schema;
 use crate::tokens::{Tokens, error_at, is_word};
 
-/// The maximum size of a file in bytes, because the compiler takes up to 300 times as much memory.
-const MAX_BYTES: usize = 1 << 20;
-/// The maximum number of statements, because the compiler compares all invalid statements with each other.
-const MAX_STATEMENTS: usize = 10_000;
-/// The maximum number of dots and commas in a file, because the compiler needs hundreds of bytes for each part of a name
-/// or list.
-const MAX_PARTS: usize = 20_000;
+/// The maximum size of a descriptor set in bytes, because the tables take up to 300 times as much memory.
+const MAX_SET: usize = 4 << 20;
+/// The maximum size of a file without comments and spaces, because the compiler takes up to 450 bytes of memory for each
+/// byte of it. The largest public schemas have half of that.
+const MAX_CODE: usize = 2 << 20;
+/// The way to a schema that is too large to compile.
+const ADVICE: &str = "compile it with `protoc --include_imports --descriptor_set_out`, and load the result";
 /// The maximum number of characters of a compiler error. Longer errors are truncated.
 const MAX_REASON: usize = 300;
 /// The maximum nesting of brackets and of imports, because the compiler is recursive. Its own limit for nested messages
@@ -34,8 +35,13 @@ const MAX_REASON: usize = 300;
 const MAX_DEPTH: usize = 100;
 /// The maximum number of paths through public imports, because the compiler follows each path.
 const MAX_IMPORT_PATHS: usize = 10_000;
+/// The number of a file's imports in descriptors.
+const FILE_DEPENDENCY: i32 = 3;
 
 impl Schema {
+    /// The maximum size of a file in bytes. Readers of files need not read more than one byte more.
+    pub const MAX_BYTES: usize = 16 << 20;
+
     /// Compiles a `.proto` file and its imports.
     ///
     /// `resolve` returns the text of a file by name: first `root`, then the paths of imports. The paths have
@@ -45,20 +51,13 @@ impl Schema {
     /// # Errors
     /// [`Error::Schema`] with file, line and column.
     pub fn compile(root: &str, resolve: impl Fn(&str) -> Option<String>) -> Result<Self> {
-        let compile = || {
-            let texts = Texts::collect(root, resolve)?;
-            let mut resolver = ChainFileResolver::new();
-            resolver.add(texts.clone());
-            resolver.add(GoogleFileResolver::new());
-            let mut compiler = Compiler::with_file_resolver(resolver);
-            compiler.include_imports(true).include_source_info(true);
-            compiler.open_file(root).map_err(|error| texts.as_written(located(root, &error)))?;
-            Ok((compiler.encode_file_descriptor_set(), texts))
-        };
-        let (set, texts) = catch_unwind(AssertUnwindSafe(compile)).unwrap_or_else(|_| {
+        let mut sources = Sources::default();
+        let compiled = catch_unwind(AssertUnwindSafe(|| sources.compile(root, resolve)));
+        let compiled = compiled.unwrap_or_else(|_| {
             Err(of_file(root, "internal error in the schema compiler, please report it"))
-        })?;
-        load(&set, |file| texts.0.get(file)?.edition).map_err(|error| texts.as_written(error))
+        });
+        let schema = compiled.and_then(|set| load(&set, |file, features| sources.complete(file, features)));
+        schema.map_err(|error| sources.as_written(error))
     }
 
     /// Loads a descriptor set from `protoc --include_imports --descriptor_set_out`.
@@ -66,20 +65,23 @@ impl Schema {
     /// # Errors
     /// [`Error::Schema`].
     pub fn from_descriptor_set(bytes: &[u8]) -> Result<Self> {
-        check_size("", bytes.len())?;
-        load(bytes, |_| None)
+        if bytes.len() > MAX_SET {
+            return Err(of_file("", &format!("descriptor set larger than {MAX_SET} bytes")));
+        }
+        load(bytes, |_, _| {})
     }
 }
 
-/// Loads a descriptor set. `edition` returns the edition of a file that was compiled as proto2.
-fn load(bytes: &[u8], edition: impl Fn(&str) -> Option<i32>) -> Result<Schema> {
+/// Loads a descriptor set. `complete` adds what the compiler does not know to each file.
+fn load(
+    bytes: &[u8],
+    mut complete: impl FnMut(&mut FileDescriptorProto, &mut features::File),
+) -> Result<Schema> {
     let invalid = |error| of_file("", &format!("invalid descriptor set: {error}"));
     let mut set = FileDescriptorSet::decode(bytes).map_err(invalid)?;
     let mut features = FileSet::decode(bytes).map_err(invalid)?;
     for (file, features) in set.file.iter_mut().zip(&mut features.file) {
-        if let Some(edition) = edition(file.name()) {
-            (file.syntax, features.edition) = (Some("editions".to_owned()), edition);
-        }
+        complete(file, features);
     }
     descriptors::schema(&set.file, &features.file)
 }
@@ -88,102 +90,155 @@ fn of_file(file: &str, reason: &str) -> Error {
     Error::Schema { file: file.to_owned(), line: 0, column: 0, reason: reason.to_owned() }
 }
 
-fn check_size(file: &str, bytes: usize) -> Result<()> {
-    if bytes > MAX_BYTES {
-        return Err(of_file(file, &format!("schema file larger than {MAX_BYTES} bytes")));
-    }
-    Ok(())
-}
+/// The files that have been read, except the standard files, by name.
+#[derive(Default)]
+struct Sources(HashMap<String, Source>);
 
-#[derive(Clone)]
-struct Texts(Arc<HashMap<String, Text>>);
+struct Source {
+    text: Text,
+    /// The locations in the compiled text. prost-reflect does not get them: it searches all of them for each error and
+    /// each option.
+    locations: Option<SourceCodeInfo>,
+}
 
 /// A file whose imports are being read.
 struct Opened {
-    name: String,
-    descriptor: FileDescriptorProto,
+    file: FileDescriptorProto,
     /// The number of the file's imports already read.
     seen: usize,
 }
 
-impl Opened {
-    /// Returns `None` if the file is invalid. The compiler reports the error later.
-    fn read(name: &str, text: &str) -> Option<Self> {
-        let file = File::from_source(name, text).ok()?;
-        Some(Self { name: name.to_owned(), descriptor: file.file_descriptor_proto().clone(), seen: 0 })
-    }
-}
-
-impl Texts {
-    /// Reads the file and its imports, in the compiler's order.
-    fn collect(root: &str, resolve: impl Fn(&str) -> Option<String>) -> Result<Self> {
-        let mut texts = HashMap::new();
-        let mut import_paths: HashMap<String, usize> = HashMap::new();
-        let mut open = Vec::new();
-        let mut next = Some(root.to_owned());
-        loop {
-            if let Some(name) = next.take()
-                && !texts.contains_key(&name)
-                && let Some(text) = resolve(&name)
-            {
-                check_size(&name, text.len())?;
-                check_text(&name, &text)?;
-                let text = Text::new(&name, text)?;
-                open.extend(Opened::read(&name, &text.compiled));
-                texts.insert(name, text);
-            }
-            if open.len() > MAX_DEPTH {
-                return Err(of_file(root, &format!("imports nested deeper than {MAX_DEPTH} levels")));
-            }
-            let Some(Opened { name, descriptor, seen }) = open.last_mut() else {
-                return Ok(Self(Arc::new(texts)));
-            };
-            next = descriptor.dependency.get(*seen).cloned();
-            *seen += 1;
-            if next.is_none() {
-                let public = descriptor.public_dependency.iter();
-                let public =
-                    public.filter_map(|index| descriptor.dependency.get(usize::try_from(*index).ok()?));
+impl Sources {
+    /// Compiles the file and its imports to a descriptor set.
+    fn compile(&mut self, root: &str, resolve: impl Fn(&str) -> Option<String>) -> Result<Vec<u8>> {
+        let mut pool = DescriptorPool::new();
+        // For each compiled file, the number of paths through public imports.
+        let mut compiled: HashMap<String, usize> = HashMap::new();
+        let file = self.read(root, &resolve)?.ok_or_else(|| of_file(root, "file not found"))?;
+        let mut open = vec![Opened { file, seen: 0 }];
+        while let Some(Opened { file, seen }) = open.last_mut() {
+            let (name, index) = (file.name().to_owned(), *seen);
+            let Some(import) = file.dependency.get(index).cloned() else {
+                let public = file.public_dependency.iter();
+                let public = public.filter_map(|index| file.dependency.get(usize::try_from(*index).ok()?));
                 let count = public.fold(1, |count: usize, name| {
-                    count.saturating_add(import_paths.get(name).copied().unwrap_or(1))
+                    count.saturating_add(compiled.get(name).copied().unwrap_or(1))
                 });
                 if count > MAX_IMPORT_PATHS {
-                    return Err(of_file(name, "too many paths through public imports"));
+                    return Err(of_file(&name, "too many paths through public imports"));
                 }
-                import_paths.insert(name.clone(), count);
+                let added = pool.add_file_descriptor_proto(std::mem::take(file));
+                added.map_err(|error| {
+                    self.error(&name, error.path().unwrap_or_default(), error.to_string())
+                })?;
+                compiled.insert(name, count);
                 open.pop();
+                continue;
+            };
+            *seen += 1;
+            let path = [FILE_DEPENDENCY, index as i32];
+            if file.dependency[..index].contains(&import) {
+                return Err(self.error(&name, &path, format!("import '{import}' was listed twice")));
             }
+            if open.iter().any(|opened| opened.file.name() == import) {
+                let names = open.iter().map(|opened| opened.file.name()).chain([&*import]);
+                let cycle = names.collect::<Vec<_>>().join(" -> ");
+                return Err(self.error(&name, &path, format!("import cycle detected: {cycle}")));
+            }
+            if compiled.contains_key(&import) {
+                continue;
+            }
+            if open.len() == MAX_DEPTH {
+                return Err(of_file(root, &format!("imports nested deeper than {MAX_DEPTH} levels")));
+            }
+            let Some(file) = self.read(&import, &resolve)? else {
+                return Err(self.error(&name, &path, format!("import '{import}' not found")));
+            };
+            open.push(Opened { file, seen: 0 });
+        }
+        Ok(pool.encode_to_vec())
+    }
+
+    /// Reads and parses a file. `None` if there is no such file.
+    fn read(
+        &mut self,
+        name: &str,
+        resolve: impl Fn(&str) -> Option<String>,
+    ) -> Result<Option<FileDescriptorProto>> {
+        let Some(text) = resolve(name) else {
+            let standard = DescriptorPool::global().get_file_by_name(name);
+            return Ok(standard.map(|file| file.file_descriptor_proto().clone()));
+        };
+        if text.len() > Schema::MAX_BYTES {
+            return Err(of_file(
+                name,
+                &format!("schema file larger than {} bytes; {ADVICE}", Schema::MAX_BYTES),
+            ));
+        }
+        check_text(name, &text)?;
+        let text = Text::new(name, text)?;
+        let parsed = protox_parse::parse(name, &text.compiled).map_err(|error| located(name, &error));
+        let source = self.0.entry(name.to_owned()).insert_entry(Source { text, locations: None }).into_mut();
+        let mut file = parsed?;
+        source.locations = file.source_code_info.take();
+        file.message_type.iter_mut().for_each(keep_conflict);
+        file.enum_type.iter_mut().for_each(keep_enum_conflict);
+        Ok(Some(file))
+    }
+
+    /// An error of the compiler at a path of the descriptor.
+    fn error(&self, name: &str, path: &[i32], reason: String) -> Error {
+        let locations = self.0.get(name).and_then(|source| source.locations.as_ref());
+        descriptors::error_at(name, locations, path, cut(reason))
+    }
+
+    /// Adds to a compiled file what the compiler does not know.
+    fn complete(&mut self, file: &mut FileDescriptorProto, features: &mut features::File) {
+        let Some(source) = self.0.get_mut(file.name()) else { return };
+        file.source_code_info = source.locations.take();
+        if let Some(edition) = source.text.edition {
+            (file.syntax, features.edition) = (Some("editions".to_owned()), edition);
         }
     }
 
     /// Maps the column of an error back to the original text, which [`Text::new`] may have rewritten.
     fn as_written(&self, mut error: Error) -> Error {
         if let Error::Schema { file, line, column, .. } = &mut error
-            && let Some(text) = self.0.get(file)
+            && let Some(source) = self.0.get(file)
         {
-            *column = text.column(*line, *column);
+            *column = source.text.column(*line, *column);
         }
         error
     }
 }
 
-impl FileResolver for Texts {
-    fn resolve_path(&self, path: &std::path::Path) -> Option<String> {
-        // Paths stay unchanged, including `res://`.
-        path.to_str().map(str::to_owned)
-    }
+/// Removes reserved ranges, except one that conflicts with a field or a value, because the compiler compares each range
+/// with each number, and reports each conflict.
+fn keep_conflict(message: &mut DescriptorProto) {
+    let numbers: BTreeSet<i32> = message.field.iter().map(|field| field.number()).collect();
+    let first_from = |start| numbers.range(start..).next();
+    message
+        .reserved_range
+        .retain(|range| first_from(range.start()).is_some_and(|number| *number < range.end()));
+    message.reserved_range.truncate(1);
+    message.nested_type.iter_mut().for_each(keep_conflict);
+    message.enum_type.iter_mut().for_each(keep_enum_conflict);
+}
 
-    fn open_file(&self, name: &str) -> std::result::Result<File, protox::Error> {
-        let text = self.0.get(name).ok_or_else(|| protox::Error::file_not_found(name))?;
-        File::from_source(name, &text.compiled)
-    }
+/// As [`keep_conflict`]; the ends of these ranges are inclusive.
+fn keep_enum_conflict(item: &mut EnumDescriptorProto) {
+    let numbers: BTreeSet<i32> = item.value.iter().map(|value| value.number()).collect();
+    let first_from = |start| numbers.range(start..).next();
+    item.reserved_range
+        .retain(|range| first_from(range.start()).is_some_and(|number| *number <= range.end()));
+    item.reserved_range.truncate(1);
 }
 
 /// Refuses files that exceed the limits above.
 fn check_text(file: &str, text: &str) -> Result<()> {
     let at = |offset, reason| Err(error_at(file, text, offset, reason));
     let mut depth = 0_usize;
-    let (mut statements, mut parts, mut names) = (0, 0, Names::default());
+    let (mut code, mut names) = (0, Names::default());
     for (start, token) in Tokens::new(text) {
         let byte = token.as_bytes()[0];
         match byte {
@@ -211,16 +266,15 @@ fn check_text(file: &str, text: &str) -> Result<()> {
             _ => {}
         }
         names.end(byte);
-        statements += usize::from(matches!(byte, b';' | b'{'));
-        parts += usize::from(matches!(byte, b'.' | b','));
-        for (count, most, what) in [
-            (statements, MAX_STATEMENTS, "statements"),
-            (parts, MAX_PARTS, "dots and commas"),
-            (names.all, MAX_NAMES, "bytes of full names"),
-        ] {
-            if count > most {
-                return at(start, format!("more than {most} {what} in one file"));
-            }
+        code += token.len();
+        if code > MAX_CODE {
+            return at(start, format!("more than {MAX_CODE} bytes without comments and spaces; {ADVICE}"));
+        }
+        if names.all > MAX_NAMES {
+            return at(start, format!("more than {MAX_NAMES} bytes of full names in one file"));
+        }
+        if names.package > MAX_NAME {
+            return at(start, format!("package name longer than {MAX_NAME} bytes"));
         }
     }
     Ok(())
@@ -281,15 +335,12 @@ fn cut(mut reason: String) -> String {
     reason
 }
 
-fn located(root: &str, error: &protox::Error) -> Error {
+fn located(file: &str, error: &protox_parse::ParseError) -> Error {
     let label = error.labels().and_then(|mut labels| labels.next());
     let span = label.zip(error.source_code()).and_then(|(label, code)| {
         let span = code.read_span(label.inner(), 0, 0).ok()?;
         Some((span.line() + 1, span.column() + 1))
     });
     let (line, column) = span.unwrap_or_default();
-    // An error without a file means that the root file is missing: other missing files are reported at their
-    // imports.
-    let reason = if error.file().is_none() { "file not found".to_owned() } else { cut(error.to_string()) };
-    Error::Schema { file: error.file().unwrap_or(root).to_owned(), line, column, reason }
+    Error::Schema { file: file.to_owned(), line, column, reason: cut(error.to_string()) }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use prost_types::field_descriptor_proto::{Label as Cardinality, Type};
 use prost_types::{
     DescriptorProto, EnumDescriptorProto, FieldDescriptorProto, FileDescriptorProto, OneofDescriptorProto,
+    SourceCodeInfo,
 };
 
 use variant_codec::error::quoted;
@@ -26,7 +27,7 @@ mod tag {
 
 /// The maximum length of all full names together, in bytes. A full name includes the package and the outer
 /// messages. The compiler and the tables hold several copies of each name.
-pub const MAX_NAMES: usize = 1 << 22;
+pub const MAX_NAMES: usize = 1 << 24;
 /// The maximum length of a full name or an identifier in bytes, because errors quote names.
 pub const MAX_NAME: usize = 1024;
 
@@ -93,13 +94,18 @@ impl<D, F> Item<'_, D, F> {
 }
 
 fn error(file: &FileDescriptorProto, path: &[i32], reason: String) -> Error {
-    let locations = file.source_code_info.iter().flat_map(|info| &info.location);
+    error_at(file.name(), file.source_code_info.as_ref(), path, reason)
+}
+
+/// An error at a path of a descriptor; without line and column if the locations lack the path.
+pub fn error_at(file: &str, locations: Option<&SourceCodeInfo>, path: &[i32], reason: String) -> Error {
+    let locations = locations.into_iter().flat_map(|info| &info.location);
     let found = locations.filter(|location| location.path == path).find_map(|location| {
         let number = |index| usize::try_from(*location.span.get(index)?).ok()?.checked_add(1);
         Some((number(0)?, number(1)?))
     });
     let (line, column) = found.unwrap_or_default();
-    Error::Schema { file: file.name().to_owned(), line, column, reason }
+    Error::Schema { file: file.to_owned(), line, column, reason }
 }
 
 /// Whether this is an identifier. Other names could be mistaken for a path or for `UNKNOWN_KEY`.

@@ -209,6 +209,20 @@ func test_torn_files() -> bool:
 	var view := FastVariantView.open_file(PATH)
 	checks.same_value("zeros at the end: a view", items, view.slice("", 0, items.size()))
 	checks.truth("zeros at the end: all of a view", "record of 0 bytes" in view.try_fetch("").message)
+	# If the first record is empty, the rest is not read: the size of this file alone would exceed the memory below.
+	for path: String in [PATH, "res://file_suite_large.dat"]:
+		FileAccess.open(path, FileAccess.WRITE).resize(1 << 32)
+		var peak := OS.get_static_memory_peak_usage()
+		for call: Callable in [
+			func() -> FastVariantResult: return FastVariantCodec.load_batch(path),
+			func() -> FastVariantResult: return FastVariantCodec.load_batch_async(path).wait(),
+			func() -> FastVariantResult: return FastVariantCodec.convert_godot3_file(path, FOLDER + "/converted.dat"),
+			func() -> FastVariantResult: return FastVariantView.open_file(path).try_fetch("0"),
+		]:
+			var message: String = call.call().message
+			checks.truth("only zeros: %s" % path, "record of 0 bytes" in message, message)
+		checks.truth("only zeros: memory", OS.get_static_memory_peak_usage() - peak <= 1 << 26)
+		DirAccess.remove_absolute(path)
 	_write(PATH, whole.slice(0, ends[2]) + Wire.word(4) + Wire.header(39) + whole.slice(ends[2]))
 	var broken := FastVariantCodec.load_batch(PATH)
 	checks.same_value("a bad record: values", items.slice(0, 2), broken.value)
@@ -430,6 +444,7 @@ func test_other_formats() -> bool:
 		"ZIP.zip": func(path: String) -> void: checks.same_value("ZIP", [0, 0, 0, 0],
 				[zip.open(path), zip.start_file("x"), zip.close_file(), zip.close()]),
 		"JSON.json": func(path: String) -> void: _write(path, JSON.stringify([{"a": 1}]).to_utf8_buffer()),
+		"text of `var_to_str`.txt": func(path: String) -> void: _write(path, var_to_str({"hp": 87, "at": Vector2(3, 4)}).to_utf8_buffer()),
 		"text.cfg": func(path: String) -> void: config.save(path),
 	}
 	for file_name in made:
@@ -437,8 +452,20 @@ func test_other_formats() -> bool:
 		made[file_name].call(path)
 		var inspected: String = FastVariantCodec.inspect(FileAccess.get_file_as_bytes(path))["message"]
 		checks.truth("inspect: %s" % file_name, inspected.begins_with(file_name.get_basename()), inspected)
+		var contents := FileAccess.get_file_as_bytes(path)
+		for refused: FastVariantResult in [
+			FastVariantCodec.try_decode(contents), FastVariantCodec.validate(contents), FastVariantCodec.try_decode_godot3(contents),
+			FastVariantView.open(contents).try_fetch("hp"),
+		]:
+			checks.same_value("bytes: %s" % file_name, [FastVariantCodec.UNKNOWN_TYPE, inspected], [refused.error, refused.message])
 		_check_format(path, inspected)
 		DirAccess.remove_absolute(path)
+	for text: String in ["{\"a\": 1}", "{\n\t\"a\": 1\n}", "[1, 2]", JSON.stringify({"a": [1]}, "  ")]:
+		checks.truth("JSON: %s" % text, FastVariantCodec.try_decode(text.to_utf8_buffer()).message.begins_with("JSON, "))
+	# Texts that JSON and `var_to_str` write alike are JSON.
+	for value: Variant in [{1: 2}, {&"a": 1}, [Vector2i(1, 2)], [&"name"], Color.RED, PackedByteArray([1]), ^"a/b", [NodePath("a")] as Array[NodePath]]:
+		var text := var_to_str(value)
+		checks.truth("var_to_str: %s" % text, FastVariantCodec.try_decode(text.to_utf8_buffer()).message.begins_with("text of `var_to_str`, "))
 	for value: Variant in _values:
 		var bytes := var_to_bytes(value)
 		if bytes != Wire.framed(FastVariantCodec.unpack_batch(bytes).value):

@@ -227,6 +227,24 @@ func test_schemas() -> bool:
 	_write("syntax = \"proto3\"; import \"shared.proto\"; message X { suite.Point at = 1; }")
 	checks.truth("not beside it", not FastProtobufCodec.try_load_schema(WRITTEN).is_ok())
 	checks.truth("in a folder given", FastProtobufCodec.try_load_schema(WRITTEN, [FOLDER]).is_ok())
+	# protoc accepts comments in other encodings.
+	FileAccess.open(WRITTEN, FileAccess.WRITE).store_buffer("// ".to_utf8_buffer() + PackedByteArray([0xe9]) + "\nmessage X {}".to_utf8_buffer())
+	checks.truth("a comment in Latin-1", FastProtobufCodec.try_load_schema(WRITTEN).is_ok())
+	return true
+
+
+## A file that is too large is refused before it is read: its size alone would exceed the memory below.
+func test_large_files() -> bool:
+	checks.subject(checks.MIXED, "large files")
+	_write("syntax = \"proto3\"; import \"message_suite_large.proto\";")
+	for path: String in ["user://message_suite_large.proto", "user://message_suite_large.bin"]:
+		FileAccess.open(path, FileAccess.WRITE).resize(1 << 32)
+		for loaded: String in [path, WRITTEN] if path.ends_with(".proto") else [path]:
+			var peak := OS.get_static_memory_peak_usage()
+			var result := FastProtobufCodec.try_load_schema(loaded)
+			checks.truth("a large file is refused", result.message.contains("larger than "), result.message)
+			checks.truth("memory for " + loaded, OS.get_static_memory_peak_usage() - peak <= 1 << 26)
+		DirAccess.remove_absolute(path)
 	return true
 
 

@@ -90,7 +90,7 @@ pub fn in_words(error: Error) -> Error {
             let message = format!("{count} {bytes} the value; expected none");
             error.with_kind(ErrorKind::Message(message.into()))
         }
-        ErrorKind::NotCanonical(oddity) if oddity.is_harmless() => {
+        ErrorKind::NotCanonical(oddity) | ErrorKind::NotComparable(oddity) if oddity.is_harmless() => {
             let message = format!(
                 "non-canonical encoding: {oddity}; engines read it, and so does check --allow-non-canonical"
             );

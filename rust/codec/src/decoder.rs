@@ -312,7 +312,7 @@ impl<D: Dialect, const NOTES: bool> Source for Decoder<'_, D, NOTES> {
         let bits = self.u32_of(SpanKind::Header)?;
         let header = self.header_of(bits, at)?;
         let ty = header.ty;
-        self.odd(bits & !D::header_mask(ty) != 0, at, Oddity::HeaderBits)?;
+        self.check_header_bits(bits, ty, at)?;
         self.budget.value(ty).at(at)?;
         sink.value_starts(at, header);
         let written = match ty {

@@ -83,8 +83,13 @@ pub enum ErrorKind {
         found: String,
     },
     /// Strict reading: an encoding that no Godot 4 writer produces.
-    #[error("non-canonical encoding: {0}")]
+    #[error("non-canonical encoding: {0}{advice}", advice = .0.advice())]
     NotCanonical(Oddity),
+    /// An encoding that no Godot 4 writer produces, in a value that is compared by its bytes.
+    #[error(
+        "non-canonical encoding: {0}; decode the value and encode it again, because its bytes are compared"
+    )]
+    NotComparable(Oddity),
     /// Strict reading: bytes after the value.
     #[error("{}; set `allow_trailing_bytes` if this is expected", counted(*.0, "trailing byte", "trailing bytes"))]
     TrailingBytes(usize),
@@ -206,6 +211,9 @@ pub enum Foreign {
     /// A ZIP archive.
     #[error("ZIP archive, not encoded values: use `ZIPReader`")]
     Zip,
+    /// Text of `var_to_str`.
+    #[error("text of `var_to_str`, not encoded values: use `str_to_var`")]
+    VariantText,
     /// JSON.
     #[error("JSON, not encoded values: use `JSON.parse_string`")]
     Json,
@@ -317,6 +325,10 @@ impl Oddity {
             | Self::ScriptPath
             | Self::DuplicateKey => false,
         }
+    }
+
+    fn advice(self) -> &'static str {
+        if self.is_harmless() { "; set `allow_non_canonical` if another program wrote it" } else { "" }
     }
 }
 

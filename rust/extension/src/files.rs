@@ -14,7 +14,7 @@ use godot::classes::{Engine, FileAccess};
 use godot::global::Error as Code;
 use godot::obj::Singleton;
 use variant_codec::Limits;
-use variant_codec::format::MAX_BYTES;
+use variant_codec::format::{FRAME_BYTES, MAX_BYTES};
 use variant_codec::memory::check_memory;
 use variant_disk::{self as disk, Failure, Journal, Stamp};
 use variant_engine::text_of;
@@ -147,7 +147,10 @@ pub fn read_records(
     limits: &Limits,
     asked: Instant,
 ) -> Result<ReadFile, FileError> {
-    let by_engine = |stamp| read(path, limits).map(|bytes| ReadFile { bytes, stamp });
+    let by_engine = |stamp| {
+        let bytes = read_with(path, |length, prefix| wanted(length, prefix, limits))?;
+        Ok(ReadFile { bytes, stamp })
+    };
     let Some((target, turn)) = target else { return by_engine(None) };
     // A load may have waited in this process. Even then, it waits for a writer that is about to finish.
     let deadline = || (asked + disk::LONGEST_WAIT).max(Instant::now() + SHORTEST_WAIT);
@@ -172,7 +175,12 @@ pub fn read_records(
 /// memory is short.
 fn contents(target: &Target, limits: &Limits, deadline: Instant) -> Result<Option<ReadFile>, Failure> {
     let (mut file, stamp) = disk::open_at_rest(&target.place, deadline)?;
-    let wanted = wanted(stamp.length(), limits);
+    let mut prefix = [0; FRAME_BYTES];
+    if stamp.length() >= FRAME_BYTES as u64 {
+        file.rewind()?;
+        file.read_exact(&mut prefix)?;
+    }
+    let wanted = wanted(stamp.length(), prefix, limits);
     // If memory is short, the engine prints an error, and printing can run scripts while this file is in use.
     if check_memory(wanted).is_err() {
         return Ok(None);
@@ -197,18 +205,29 @@ pub fn open(path: &GString) -> Option<Journal> {
     target.turn().take(|| Journal::open(&target.place)).ok()
 }
 
-/// The number of bytes to read from a file of this length. One byte more than allowed is enough to find that
-/// the file is too large.
-fn wanted(length: u64, limits: &Limits) -> usize {
+/// The number of bytes to read from a file of this length. One byte more than allowed is enough to find that the file
+/// is too large. If the first record is empty, its length prefix is enough to find that.
+fn wanted(length: u64, prefix: [u8; FRAME_BYTES], limits: &Limits) -> usize {
     let length = usize::try_from(length).unwrap_or(usize::MAX);
+    if prefix == [0; FRAME_BYTES] {
+        return length.min(FRAME_BYTES + 1);
+    }
     if limits.max_bytes < MAX_BYTES { length.min(limits.max_bytes + 1) } else { length }
 }
 
-/// Reads a file with the engine, but at most one byte more than the limits allow.
+/// Reads at most `most` bytes of a file with the engine.
 ///
 /// # Errors
 /// Fails if the file cannot be read.
-pub fn read(path: &GString, limits: &Limits) -> Result<PackedByteArray, FileError> {
+pub fn read(path: &GString, most: usize) -> Result<PackedByteArray, FileError> {
+    read_with(path, |length, _| usize::try_from(length).map_or(most, |length| length.min(most)))
+}
+
+/// Reads as much of a file with the engine as `wanted` returns for the file's length and its first bytes.
+fn read_with(
+    path: &GString,
+    wanted: impl FnOnce(u64, [u8; FRAME_BYTES]) -> usize,
+) -> Result<PackedByteArray, FileError> {
     let name = text_of(path);
     let error = |reason: &str, code| FileError { path: name.clone(), reason: reason.into(), code };
     let Some(mut file) = FileAccess::open(&name, ModeFlags::READ) else {
@@ -218,7 +237,9 @@ pub fn read(path: &GString, limits: &Limits) -> Result<PackedByteArray, FileErro
         };
         return Err(error(reason, code));
     };
-    let wanted = wanted(file.get_length(), limits);
+    let prefix = file.get_32().to_le_bytes();
+    file.seek(0);
+    let wanted = wanted(file.get_length(), prefix);
     if check_memory(wanted).is_err() {
         return Err(error("out of memory", Code::ERR_OUT_OF_MEMORY));
     }

@@ -3,14 +3,14 @@
 use godot::builtin::{GString, PackedByteArray, PackedStringArray, Variant};
 use godot::classes::FileAccess;
 use variant_codec::stream::Source as _;
-use variant_codec::{Limits, Result, Strictness};
+use variant_codec::{Result, Strictness};
 use variant_engine as engine;
 use variant_protobuf::{
     DecodeOptions, EncodeOptions, Error, Message, MessageDecoder, MessageEncoder, Schema,
 };
 
 use crate::encode_buffer::with_buffer;
-use crate::files;
+use crate::files::{self, FileError};
 use crate::variant::builder::VariantBuilder;
 use crate::variant::built::Built;
 use crate::variant::input::{Input, Reading};
@@ -74,7 +74,7 @@ pub fn decode(
 /// Fails if the schema cannot be loaded; the error has file, line and column.
 pub fn load(path: &GString, folders: &PackedStringArray) -> std::result::Result<Schema, Error> {
     let path = &GString::from(&engine::text_of(path));
-    let bytes = files::read(path, &Limits::for_save_files()).map_err(|error| Error::Schema {
+    let bytes = read(path).map_err(|error| Error::Schema {
         file: String::new(),
         line: 0,
         column: 0,
@@ -90,12 +90,12 @@ pub fn load(path: &GString, folders: &PackedStringArray) -> std::result::Result<
     let folders: Vec<GString> = folders.as_slice().iter().map(valid).collect();
     let compiled = Schema::compile(&root, move |import| {
         if import == name {
-            return text(&bytes);
+            return Some(text(&bytes));
         }
         let import = GString::from(import);
         let mut places = folders.iter().chain(&beside).map(|folder| folder.path_join(&import));
         let place = places.find(|place| FileAccess::file_exists(place))?;
-        text(&files::read(&place, &Limits::for_save_files()).ok()?)
+        read(&place).ok().as_ref().map(text)
     });
     compiled.map_err(|error| match error {
         Error::Schema { file, line, column, reason } if file == root => {
@@ -105,7 +105,12 @@ pub fn load(path: &GString, folders: &PackedStringArray) -> std::result::Result<
     })
 }
 
-/// The bytes as text; `None` if they are not UTF-8.
-fn text(bytes: &PackedByteArray) -> Option<String> {
-    String::from_utf8(engine::bytes(bytes).to_vec()).ok()
+/// Reads a schema, but at most one byte more than allowed.
+fn read(path: &GString) -> std::result::Result<PackedByteArray, FileError> {
+    files::read(path, Schema::MAX_BYTES + 1)
+}
+
+/// The bytes as text. Comments may have another encoding than UTF-8.
+fn text(bytes: &PackedByteArray) -> String {
+    String::from_utf8_lossy(engine::bytes(bytes)).into_owned()
 }

@@ -2,9 +2,9 @@
 
 use super::Decoder;
 use crate::dialect::Dialect;
-use crate::error::{Error, ErrorKind, Limit, Oddity, Result};
+use crate::error::{Error, ErrorKind, Foreign, Limit, Oddity, Result};
 use crate::findings::SpanKind;
-use crate::format;
+use crate::format::{self, VariantType};
 use crate::lanes;
 use crate::limits::Strictness;
 use crate::wire::{Cursor, Header, Padded};
@@ -109,7 +109,27 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     /// The header with these bits, which start at `at`.
     #[inline(always)]
     pub(super) fn header_of(&self, bits: u32, at: usize) -> Result<Header> {
-        Header::of::<D>(bits).ok_or_else(|| self.error_at(at, D::unknown_type(bits as u8)))
+        let unknown = || self.or_foreign(at, self.error_at(at, D::unknown_type(bits as u8)));
+        Header::of::<D>(bits).ok_or_else(unknown)
+    }
+
+    /// Refuses a header with undefined bits in strict reading.
+    #[inline(always)]
+    pub(super) fn check_header_bits(&mut self, bits: u32, ty: VariantType, at: usize) -> Result<()> {
+        let odd = self.odd(bits & !D::header_mask(ty) != 0, at, Oddity::HeaderBits);
+        odd.map_err(|error| self.or_foreign(at, error))
+    }
+
+    /// The error for an invalid header: the format of the data if the header is the first and shows another format,
+    /// or else `error`.
+    #[cold]
+    #[inline(never)]
+    fn or_foreign(&self, at: usize, error: Error) -> Error {
+        let data = self.cursor.bytes().get(at..).filter(|_| self.depth == 0);
+        match data.and_then(Foreign::by_head) {
+            Some(format) => error.with_kind(format.into()),
+            None => error,
+        }
     }
 
     /// Reads a count of items that take at least `smallest` bytes each. A negative count is an error.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::Decoder;
 use crate::dialect::Dialect;
 use crate::encoder::{EncodeOptions, Measure};
-use crate::error::{Error, Locate, Oddity, Result, Step};
+use crate::error::{Error, Locate, Result, Step};
 use crate::events::{ElementType, Precision, Sink, Source, Text};
 use crate::format::{Lane, MAX_KEY_DEPTH, Shape, VariantType};
 use crate::limits::{Limits, Strictness};
@@ -54,7 +54,7 @@ impl<'a, D: Dialect> Decoder<'a, D> {
         self.check_depth()?;
         let bits = self.u32()?;
         let header = self.header_of(bits, at)?;
-        self.odd(bits & !D::header_mask(header.ty) != 0, at, Oddity::HeaderBits)?;
+        self.check_header_bits(bits, header.ty, at)?;
         self.budget.value(header.ty).at(at)?;
         Ok(header)
     }

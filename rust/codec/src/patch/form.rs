@@ -24,10 +24,15 @@ pub const MAX_CHANGES: u32 = 64;
 /// Checks bytes as strictly as [`Value::decode`](crate::Value::decode). Refuses non-canonical encodings even if the
 /// limits allow them, because patches compare bytes.
 pub fn checked(bytes: &[u8], limits: &Limits) -> Result<Ends> {
-    if limits.allow_non_canonical {
-        return check(bytes, &Limits { allow_non_canonical: false, ..limits.clone() });
-    }
-    check(bytes, limits)
+    let checked = if limits.allow_non_canonical {
+        check(bytes, &Limits { allow_non_canonical: false, ..limits.clone() })
+    } else {
+        check(bytes, limits)
+    };
+    checked.map_err(|error| match *error.kind() {
+        ErrorKind::NotCanonical(oddity) => error.with_kind(ErrorKind::NotComparable(oddity)),
+        _ => error,
+    })
 }
 
 pub fn with_capacity<T>(count: usize) -> Result<Vec<T>> {

@@ -62,7 +62,7 @@ impl From<&Error> for ErrorCode {
             ErrorKind::OldNodePath => Self::OldNodePath,
             ErrorKind::TooDeep | ErrorKind::KeyTooDeep { .. } => Self::TooDeep,
             ErrorKind::WrongElementType { .. } | ErrorKind::TextTooLarge(_) => Self::WrongElementType,
-            ErrorKind::NotCanonical(_) => Self::NotCanonical,
+            ErrorKind::NotCanonical(_) | ErrorKind::NotComparable(_) => Self::NotCanonical,
             ErrorKind::TrailingBytes(_) => Self::TrailingBytes,
             ErrorKind::LimitExceeded(limit, _) => match limit {
                 Limit::Bytes => Self::MaxBytesExceeded,

@@ -85,7 +85,7 @@ pub enum ErrorKind {
     /// Strict reading: an encoding that no Godot 4 writer produces.
     #[error("non-canonical encoding: {0}{advice}", advice = .0.advice())]
     NotCanonical(Oddity),
-    /// An encoding that no Godot 4 writer produces, in a value that is compared by its bytes.
+    /// A harmless encoding of another writer, in a value that is compared by its bytes.
     #[error(
         "non-canonical encoding: {0}; decode the value and encode it again, because its bytes are compared"
     )]

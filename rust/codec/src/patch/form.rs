@@ -30,7 +30,10 @@ pub fn checked(bytes: &[u8], limits: &Limits) -> Result<Ends> {
         check(bytes, limits)
     };
     checked.map_err(|error| match *error.kind() {
-        ErrorKind::NotCanonical(oddity) => error.with_kind(ErrorKind::NotComparable(oddity)),
+        // Limits cannot allow them here.
+        ErrorKind::NotCanonical(oddity) if oddity.is_harmless() => {
+            error.with_kind(ErrorKind::NotComparable(oddity))
+        }
         _ => error,
     })
 }

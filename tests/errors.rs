@@ -287,6 +287,8 @@ fn limits_are_kept() {
             fails(hex, strictness, too_little, kind, *offset);
         }
     }
+    // No setting allows 2 GiB.
+    assert_eq!(unlimited().exceeded(Limit::Bytes), TooLarge);
 }
 
 #[test]

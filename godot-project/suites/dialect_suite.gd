@@ -14,6 +14,7 @@ const KEPT: Array[int] = [
 	TYPE_PACKED_VECTOR2_ARRAY, TYPE_PACKED_VECTOR3_ARRAY, TYPE_PACKED_COLOR_ARRAY,
 ]
 
+const GODOT_3_POOL_BYTE_ARRAY := 20
 ## The maximum depth that `_holds_ids` searches.
 const DEEPEST := 50
 
@@ -115,6 +116,18 @@ func test_files() -> bool:
 	var waited := FastVariantCodec.convert_file_to_godot3(OLD, OLD)
 	checks.truth("a file that is being saved", waited.is_ok() and waited.value["records"] == 50_000, waited.message)
 	checks.truth("saved", saving.wait().is_ok())
+	# Other programs write 8 bytes for each float, and omit padding.
+	_write(OLD, Wire.behind_lengths([
+		Wire.header(TYPE_FLOAT, 1) + PackedByteArray([0, 0, 0, 0, 0, 0, 0x45, 0x40]),
+		Wire.header(GODOT_3_POOL_BYTE_ARRAY) + Wire.word(1) + PackedByteArray([7]),
+	]))
+	var odd := FastVariantCodec.convert_godot3_file(OLD, BACK)
+	checks.truth("bytes of other programs", odd.is_ok(), odd.message)
+	checks.same_bytes("then", Wire.framed([42.0, PackedByteArray([7])]), FileAccess.get_file_as_bytes(BACK))
+	_write(OLD, Wire.behind_lengths([Wire.header(TYPE_FLOAT, 1) + PackedByteArray([0, 0, 0, 0, 0, 0, 0x45, 0x40])]))
+	odd = FastVariantCodec.convert_file_to_godot3(OLD, BACK)
+	checks.truth("bytes of other programs to Godot 3's", odd.is_ok(), odd.message)
+	checks.same_bytes("then", Wire.framed([42.0]), FileAccess.get_file_as_bytes(BACK))
 	return true
 
 

@@ -238,6 +238,7 @@ impl Limits {
     pub fn exceeded(&self, limit: Limit) -> ErrorKind {
         let setting = match limit {
             Limit::Depth if self.max_depth >= format::MAX_DEPTH => return ErrorKind::TooDeep,
+            Limit::Bytes if self.max_bytes >= format::MAX_BYTES => return ErrorKind::TooLarge,
             Limit::Bytes => self.max_bytes as u64,
             Limit::Depth => self.max_depth.into(),
             Limit::Elements => self.max_elements,

@@ -1,8 +1,8 @@
 //! Schemas from `.proto` files and descriptor sets.
 //!
-//! protox parses the files, and prost-reflect resolves names and options. Their panics are caught, but a stack overflow
-//! or an endless loop could not be. Files that might cause either are therefore refused first. This crate itself checks
-//! all descriptor sets.
+//! protox-parse parses the files, and prost-reflect resolves names and options. Their panics are caught, but a stack
+//! overflow or an endless loop could not be. Files that might cause either are therefore refused first. This crate itself
+//! checks all descriptor sets.
 
 use std::collections::{BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};

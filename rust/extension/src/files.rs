@@ -206,7 +206,8 @@ pub fn open(path: &GString) -> Option<Journal> {
 }
 
 /// The number of bytes to read from a file of this length. One byte more than allowed is enough to find that the file
-/// is too large. If the first record is empty, its length prefix is enough to find that.
+/// is too large. If the first record is empty, its length prefix is enough, and one byte to show that the file is not
+/// the value null.
 fn wanted(length: u64, prefix: [u8; FRAME_BYTES], limits: &Limits) -> usize {
     let length = usize::try_from(length).unwrap_or(usize::MAX);
     if prefix == [0; FRAME_BYTES] {

@@ -1,8 +1,8 @@
 //! Schemas from `.proto` files and descriptor sets.
 //!
 //! protox-parse parses the files, and prost-reflect resolves names and options. Their panics are caught, but a stack
-//! overflow or an endless loop could not be. Files that might cause either are therefore refused first. This crate itself
-//! checks all descriptor sets.
+//! overflow or an endless loop could not be. Files that might cause either are therefore refused first. This crate
+//! itself checks all descriptor sets.
 
 use std::collections::{BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,8 +23,8 @@ use crate::tokens::{Tokens, error_at, is_word};
 
 /// The maximum size of a descriptor set in bytes, because the tables take up to 300 times as much memory.
 const MAX_SET: usize = 4 << 20;
-/// The maximum size of a file without comments and spaces, because the compiler takes up to 450 bytes of memory for each
-/// byte of it. The largest public schemas have half of that.
+/// The maximum size of a file without comments and spaces, because the compiler takes up to 450 bytes of memory for
+/// each byte of it. The largest public schemas have half of that.
 const MAX_CODE: usize = 2 << 20;
 /// The way to a schema that is too large to compile.
 const ADVICE: &str = "compile it with `protoc --include_imports --descriptor_set_out`, and load the result";

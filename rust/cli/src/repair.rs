@@ -5,10 +5,11 @@ use std::ops::Range;
 use std::path::Path;
 
 use variant_codec::dialect::Dialect;
+use variant_codec::frames::{self, FRAME_BYTES as FRAME};
 use variant_codec::godot3::Loss;
 use variant_codec::stream::{Decoder, Measure};
 use variant_codec::{
-    EncodeOptions, Error, ErrorKind, Limits, Result, Strictness, Value, VariantType, frames, quick_check,
+    EncodeOptions, Error, ErrorKind, Limits, Result, Strictness, Value, VariantType, quick_check,
 };
 
 use crate::check::Checker;
@@ -16,11 +17,7 @@ use crate::failure::{Failure, Outcome};
 use crate::input::{self, Input};
 use crate::output::{self, Output};
 
-/// The size of a record's length prefix, in bytes.
-const FRAME: usize = frames::FRAME_BYTES;
-
-/// Writes the whole records to another file, and prints which bytes are lost. Fails after that if the search
-/// gave up.
+/// Writes the whole records to another file, and prints which bytes are lost.
 pub fn repair(input: &Input, to: &Path, force: bool, out: &mut Output) -> Outcome<()> {
     if !input.has_records {
         return Err(Failure::Data(format!(
@@ -32,9 +29,8 @@ pub fn repair(input: &Input, to: &Path, force: bool, out: &mut Output) -> Outcom
     let found = search(&bytes, &input.filled, input.godot3.is_some());
     if found.whole.is_empty() {
         return Err(Failure::Data(format!(
-            "{}: no record is whole{}; {} is not written",
+            "{}: no record is whole; {} is not written",
             input.name,
-            if found.gave_up { ", as far as the search went" } else { "" },
             input::name_of(to)
         )));
     }
@@ -52,12 +48,6 @@ pub fn repair(input: &Input, to: &Path, force: bool, out: &mut Output) -> Outcom
         anstream::eprint!("{report}");
     } else {
         write!(out.text(), "{report}").map_err(Failure::output)?;
-    }
-    if found.gave_up {
-        return Err(Failure::Data(format!(
-            "{}: the search gave up, because the damage looks like too many records; the lost bytes may hold more",
-            input.name
-        )));
     }
     Ok(())
 }
@@ -85,18 +75,11 @@ pub struct Found {
     pub whole: Vec<Range<usize>>,
     /// The ranges of damage.
     pub lost: Vec<Range<usize>>,
-    /// Whether the search gave up, so that whole records may be among the damage.
-    pub gave_up: bool,
 }
 
 /// Finds whole records. No record may contain bytes in the ranges `filled`, which replace damage.
 pub fn search(bytes: &[u8], filled: &[Range<usize>], is_godot3: bool) -> Found {
-    /// Limit on how many times the search may read the input. Damage that looks like records could be read again and
-    /// again.
-    const READINGS: usize = 64;
-
-    let left = bytes.len().saturating_mul(READINGS);
-    let mut search = Search { bytes, filled, is_godot3, limits: input::limits(), left };
+    let search = Search { bytes, filled, is_godot3, limits: input::limits() };
     let (mut found, mut at) = (Found::default(), 0);
     while at < bytes.len() {
         if let Some(record) = search.record_at(at) {
@@ -108,7 +91,6 @@ pub fn search(bytes: &[u8], filled: &[Range<usize>], is_godot3: bool) -> Found {
             found.lost.push(start..at);
         }
     }
-    found.gave_up = search.left == 0 && !found.lost.is_empty();
     found
 }
 
@@ -117,8 +99,6 @@ struct Search<'b> {
     filled: &'b [Range<usize>],
     is_godot3: bool,
     limits: Limits,
-    /// The number of bytes that may still be read.
-    left: usize,
 }
 
 impl Search<'_> {
@@ -127,7 +107,7 @@ impl Search<'_> {
     ///
     /// The damaged record may end at a known offset: where its length or its value leads. Then what lies inside it is
     /// not a record, unless the record lacks bytes and records follow each other from there to the known offset.
-    fn end_of_damage(&mut self, start: usize) -> usize {
+    fn end_of_damage(&self, start: usize) -> usize {
         let known = self.end_of_record(start);
         let end = known.unwrap_or(self.bytes.len());
         let mut at = start + 1;
@@ -146,7 +126,7 @@ impl Search<'_> {
     }
 
     /// The end of the damaged record at `start`: a whole record follows there, or the file ends.
-    fn end_of_record(&mut self, start: usize) -> Option<usize> {
+    fn end_of_record(&self, start: usize) -> Option<usize> {
         let end = self.bytes.len();
         let by_length = self.next(start).filter(|next| *next > start + FRAME);
         if let Some(next) = by_length.filter(|next| *next <= end && self.goes_on_at(*next)) {
@@ -163,13 +143,13 @@ impl Search<'_> {
 
     /// Whether the end or a whole record is at `at`, and the file goes on after that: with the end, a whole record, or
     /// a damaged one whose length leads to either.
-    fn goes_on_at(&mut self, at: usize) -> bool {
+    fn goes_on_at(&self, at: usize) -> bool {
         let Some(record) = self.record_at(at) else { return at == self.bytes.len() };
         self.is_boundary(record.end) || self.next(record.end).is_some_and(|next| self.is_boundary(next))
     }
 
     /// Whether two whole records are at `at`, and lengths lead on to `end`.
-    fn leads_to(&mut self, at: usize, end: usize) -> bool {
+    fn leads_to(&self, at: usize, end: usize) -> bool {
         let second = self.record_at(at).and_then(|first| self.record_at(first.end));
         let mut at = second.map_or(usize::MAX, |second| second.end);
         while at < end {
@@ -179,7 +159,7 @@ impl Search<'_> {
     }
 
     /// The end of the PackedByteArray at `at`, if it holds nothing but whole records. They are not records of the file.
-    fn end_of_packed_records(&mut self, at: usize, most: usize) -> Option<usize> {
+    fn end_of_packed_records(&self, at: usize, most: usize) -> Option<usize> {
         const GODOT3_ID: u8 = 20;
 
         let id = if self.is_godot3 { GODOT3_ID } else { VariantType::PackedByteArray.id() };
@@ -196,7 +176,7 @@ impl Search<'_> {
         (next == end).then_some(end)
     }
 
-    fn is_boundary(&mut self, at: usize) -> bool {
+    fn is_boundary(&self, at: usize) -> bool {
         at == self.bytes.len() || self.record_at(at).is_some()
     }
 
@@ -207,12 +187,12 @@ impl Search<'_> {
     }
 
     /// The record whose length prefix is at `at`, if it is whole and fills its length.
-    fn record_at(&mut self, at: usize) -> Option<Range<usize>> {
+    fn record_at(&self, at: usize) -> Option<Range<usize>> {
         let record = at + FRAME..self.next(at)?;
         let next_filled = self.filled.partition_point(|filled| filled.end <= record.start);
         let is_filled = self.filled.get(next_filled).is_some_and(|filled| filled.start < record.end);
         let is_there = !record.is_empty() && record.end <= self.bytes.len();
-        if !is_there || is_filled || self.left == 0 {
+        if !is_there || is_filled {
             return None;
         }
         let (end, read) = self.read_value(record.start, record.end);
@@ -220,7 +200,7 @@ impl Search<'_> {
     }
 
     /// Reads the value at `start`. Returns the offset of its end or of the first invalid byte, and the error.
-    fn read_value(&mut self, start: usize, end: usize) -> (usize, std::result::Result<(), ErrorKind>) {
+    fn read_value(&self, start: usize, end: usize) -> (usize, std::result::Result<(), ErrorKind>) {
         fn read<D: Dialect>(mut decoder: Decoder<'_, D>) -> (usize, Result<()>) {
             let read = decoder.decode_only(&mut Measure::counting(EncodeOptions::default()));
             (decoder.position(), read.map(drop))
@@ -237,7 +217,6 @@ impl Search<'_> {
             let value = bytes.get(..length).unwrap_or_default();
             (length, read.and_then(|()| Value::decode(value, &self.limits).map(drop)))
         };
-        self.left = self.left.saturating_sub(FRAME + length);
         (start + length, read.map_err(|error: Error| error.kind().clone()))
     }
 }

@@ -153,11 +153,6 @@ fn the_report_goes_to_stderr() {
     assert_eq!(printed.stderr, "standard output: 2 records are whole\n");
 }
 
-fn player(name: &str, scores: Vec<i32>) -> Vec<u8> {
-    let scores = scores.into_iter().map(Value::from).collect();
-    encoded(Value::from_iter([("name", Value::from(name)), ("scores", scores)]))
-}
-
 /// The length of the torn record leads to the end of the 33rd record after it.
 #[test]
 fn a_torn_record_does_not_hide_many_records() {
@@ -270,18 +265,4 @@ fn records_that_the_engine_reads_are_kept() {
     }
     folder.gdvar(&["convert", "save.dat", "--output", "canonical.dat"]).good();
     folder.gdvar(&["check", "canonical.dat"]).good();
-}
-
-#[test]
-fn an_incomplete_search_is_reported() {
-    // Each unit looks like a length of 64 KiB and an Array, whose elements are the units that follow.
-    let unit = [24 | 1 << 16, 28, 16_000_u32].map(u32::to_le_bytes).concat();
-    let good = batch(&[player("Ada", vec![87])]);
-    let folder = Folder::new();
-    folder.write("save.dat", [&good[..], &[255; 4], &unit.repeat(20_000), &good].concat());
-    let printed = folder.gdvar(&["repair", "save.dat", "--as", "records", "--godot4", "--output", "new.dat"]);
-    assert_eq!(printed.code, Some(1));
-    assert!(printed.text().contains("lost: "), "{}", printed.text());
-    assert!(printed.stderr.contains("the search gave up"), "{}", printed.stderr);
-    assert_eq!(folder.read("new.dat"), good);
 }

@@ -1,7 +1,5 @@
 //! [`recognise`]: what a file holds.
 
-use std::str;
-
 use super::index::ReadAt;
 use super::scan::read_block;
 pub use crate::error::Foreign;
@@ -53,15 +51,11 @@ impl Foreign {
 
 /// The head, if it is text. No encoded value starts with text, and no record of 144 MiB or less does.
 fn text(head: &[u8]) -> Option<&str> {
-    let is_text =
-        |text: &str| text.chars().all(|char| !char.is_control() || matches!(char, '\t' | '\r' | '\n'));
-    let text = match str::from_utf8(head) {
-        Ok(text) => text,
-        // The head ends within a character.
-        Err(error) if error.error_len().is_none() => str::from_utf8(&head[..error.valid_up_to()]).ok()?,
-        Err(_) => return None,
-    };
-    (text.len() >= FRAME_BYTES && is_text(text)).then_some(text)
+    let chunk = head.utf8_chunks().next()?;
+    // The head may end within a character.
+    let is_all = chunk.valid().len() + chunk.invalid().len() == head.len();
+    let is_text = |char: char| !char.is_control() || matches!(char, '\t' | '\r' | '\n');
+    (is_all && head.len() >= FRAME_BYTES && chunk.valid().chars().all(is_text)).then_some(chunk.valid())
 }
 
 /// A way to read the bytes of a file.
@@ -113,8 +107,8 @@ impl Contents {
 /// Recognises the contents of a file by its first 64 KiB. Considers only the layouts that `is_possible` accepts.
 ///
 /// Any bytes are valid numbers, and a damaged file has a layout, too. So the likeliest layout is the one in which more
-/// text is found; else, the one that reads all bytes; else, that of Godot 4; else, the one that reads more bytes before
-/// an error.
+/// text is found; else, the one that reads all bytes, unless it is one vector that starts like a record; else, that of
+/// Godot 4; else, the one that reads more bytes before an error.
 ///
 /// # Errors
 /// [`ErrorKind::OutOfMemory`]; errors of the file.
@@ -129,9 +123,13 @@ pub fn recognise<S: ReadAt + ?Sized>(source: &S, is_possible: impl Fn(Layout) ->
     }
     let possible = Layout::ALL.into_iter().filter(|layout| is_possible(*layout));
     let mut fits: Vec<_> = possible.map(|layout| (layout, Fit::of(&bytes, size, layout))).collect();
+    let has_record = [false, true]
+        .map(|is_godot3| fits.iter().any(|(layout, fit)| layout.is_godot3 == is_godot3 && fit.has_record));
     // A stable sort: layouts that fit equally well keep their order.
     fits.sort_by_key(|(layout, fit)| {
-        std::cmp::Reverse((fit.text, fit.is_whole, !layout.is_godot3, fit.bytes))
+        let is_doubtful = fit.is_vector && has_record[usize::from(layout.is_godot3)];
+        let is_likely = fit.is_whole && !is_doubtful;
+        std::cmp::Reverse((fit.text, is_likely, !layout.is_godot3, !is_doubtful, fit.bytes))
     });
     let mut fits = fits.into_iter();
     let (layout, best) = fits.next().unwrap_or((Layout::ALL[0], Fit::default()));
@@ -144,6 +142,10 @@ pub fn recognise<S: ReadAt + ?Sized>(source: &S, is_possible: impl Fn(Layout) ->
 struct Fit {
     /// Whether the layout has no error.
     is_whole: bool,
+    /// Whether this is one vector or packed array. Any bytes are valid components.
+    is_vector: bool,
+    /// Whether the first record is what an encoder writes.
+    has_record: bool,
     /// The number of bytes in texts.
     text: usize,
     /// The number of bytes before errors and encodings that no engine writes.
@@ -158,6 +160,8 @@ impl Fit {
         let mut fit = Self { is_whole: true, ..Self::default() };
         if !layout.has_records {
             fit.add(bytes, 0, size - bytes.len(), layout);
+            let root = fit.values.first().map(|(_, ty, _)| ty.shape());
+            fit.is_vector = matches!(root, Some(Shape::Fixed(..) | Shape::Packed(..)));
             return fit;
         }
         let mut at = 0;
@@ -173,14 +177,16 @@ impl Fit {
                 return fit;
             }
             let read = bytes.get(start..at.min(bytes.len())).unwrap_or_default();
-            fit.add(read, start, at.min(size) - start - read.len(), layout);
+            let is_clean = fit.add(read, start, at.min(size) - start - read.len(), layout);
+            fit.has_record |= is_clean && start == FRAME_BYTES && at <= size;
         }
         fit.is_whole &= at >= bytes.len() || size > bytes.len();
         fit
     }
 
-    /// Adds the value in `bytes`, which start at `start` in the file. `unread` bytes of the value may follow.
-    fn add(&mut self, bytes: &[u8], start: usize, unread: usize, layout: Layout) {
+    /// Adds the value in `bytes`, which start at `start` in the file. `unread` bytes of the value may follow. Returns
+    /// whether the value is what an encoder writes.
+    fn add(&mut self, bytes: &[u8], start: usize, unread: usize, layout: Layout) -> bool {
         const LOOKED_AT: usize = 1000;
         const TEXT_HEAD: usize = 8;
 
@@ -213,6 +219,9 @@ impl Fit {
                 self.text += node.bytes.len().saturating_sub(TEXT_HEAD);
             }
         }
-        self.bytes += reached;
+        // Bytes follow: this is not the only value.
+        let is_short = matches!(problem.map(Error::kind), Some(ErrorKind::TrailingBytes(_)));
+        self.bytes += if is_short { 0 } else { reached };
+        notes.is_empty() && outline.error().is_none()
     }
 }

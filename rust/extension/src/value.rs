@@ -114,22 +114,10 @@ pub fn append(out: &mut Vec<u8>, value: &Variant, objects: Objects<'_>, strict: 
 /// # Errors
 /// As [`encode`]; also fails for objects of other classes.
 pub fn encode_registered(value: &Variant, registry: &Registry) -> Result<PackedByteArray> {
-    encode_with_tags(value, registry, VariantType::StringName)
-}
-
-/// As [`encode_registered`], with tags of this type: StringName or String.
-///
-/// # Errors
-/// As [`encode_registered`].
-pub fn encode_with_tags(
-    value: &Variant,
-    registry: &Registry,
-    tag_type: VariantType,
-) -> Result<PackedByteArray> {
     // Getters may change the caller's variable.
     let value = value.clone();
     let graph = Graph::of(&value, registry)?;
-    encode(&value, Objects::Registered(&Registered { graph: &graph, registry, tag_type }), true)
+    encode(&value, Objects::Registered(&Registered { graph: &graph, registry }), true)
 }
 
 /// Appends the bytes of a value whose objects are in `graph`, as [`append`] does.
@@ -142,8 +130,7 @@ pub fn append_registered(
     graph: &Graph,
     registry: &Registry,
 ) -> Result<()> {
-    let tag_type = VariantType::StringName;
-    append(out, value, Objects::Registered(&Registered { graph, registry, tag_type }), true)
+    append(out, value, Objects::Registered(&Registered { graph, registry }), true)
 }
 
 /// An encoded value before it is copied to its destination.

@@ -10,7 +10,7 @@ use godot::obj::Gd;
 use godot::prelude::{AnyArray, GodotClass, godot_api};
 use variant_codec::limits::Spent;
 use variant_codec::sync::lock;
-use variant_codec::{Error, Limits, Result, Strictness, VariantType};
+use variant_codec::{Error, Limits, Result, Strictness};
 use variant_engine::{self as engine, DictionaryOrEmpty, HeldObject};
 
 use super::arguments::{OptionalLimits, strict_limits};
@@ -386,7 +386,7 @@ impl FastVariantClasses {
     #[func(gd_self)]
     fn to_json(this: Gd<Self>, value: Variant) -> GString {
         guard("FastVariantClasses.to_json", || {
-            let bytes = value::encode_with_tags(&value, &Self::registry(&this), VariantType::String);
+            let bytes = value::encode_registered(&value, &Self::registry(&this));
             let json = bytes.and_then(|bytes| json::to_json(bytes.as_slice()));
             json.map_or_else(
                 |error| {

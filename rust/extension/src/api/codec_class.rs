@@ -506,7 +506,8 @@ impl FastVariantCodec {
 
     /// Converts the file [param from], written by [method save_batch] or [method FileAccess.store_var], to
     /// Godot 3's format. Godot 3's [code]get_var[/code] reads the file [param to] value by value. Otherwise,
-    /// the call works like [method convert_godot3_file]. [param lossy] is as in [method encode_godot3].
+    /// the call works like [method convert_godot3_file]. [param limits] are as there, and [param lossy] is as in
+    /// [method encode_godot3].
     #[func]
     fn convert_file_to_godot3(
         from: GString,

@@ -8,7 +8,7 @@ use variant_codec::stream::{ElementType, Sink, Text};
 use variant_codec::{Error, ErrorKind, Result, VariantType, format};
 use variant_engine::ContainerType;
 
-use super::{Objects, Walker};
+use super::Walker;
 use crate::variant::classes::graph::{Form, Found, Graph};
 use crate::variant::classes::{Class, FIRST_VERSION, Registry, tag};
 use crate::variant::stored::script_label;
@@ -17,8 +17,6 @@ use crate::variant::stored::script_label;
 pub struct Registered<'c> {
     pub graph: &'c Graph,
     pub registry: &'c Registry,
-    /// The type of tags: StringName, or String for JSON.
-    pub tag_type: VariantType,
 }
 
 impl<'s> Walker<'_, 's> {
@@ -158,12 +156,8 @@ impl<'s> Walker<'_, 's> {
             return Err(ErrorKind::TooDeep.into());
         }
         self.check_key_depth(depth)?;
-        let tag_type = match self.objects {
-            Objects::Registered(registered) => registered.tag_type,
-            _ => VariantType::StringName,
-        };
         let mut dictionary = sink.begin_dictionary(count, ElementType::Untyped, ElementType::Untyped)?;
-        begin_value(sink, &mut dictionary, tag_type, tag)?;
+        begin_value(sink, &mut dictionary, VariantType::StringName, tag)?;
         write(sink, &mut dictionary)?;
         sink.end_entry(&mut dictionary)?;
         sink.end_dictionary(dictionary)

@@ -496,25 +496,6 @@ func test_registration() -> bool:
 
 
 ## The messages about a script and a name that are registered already name the right class.
-func test_registration_messages() -> bool:
-	checks.subject(TYPE_OBJECT, "messages of register")
-	if not ClassDB.class_exists(&"Logger"):
-		return true
-	var watch: GDScript = load("res://suites/error_watch.gd")
-	var classes := _classes()
-	for case: Array in [
-		[[Hero, {"name": "Mage"}], "the script is registered already, as \"SuiteHero\""],
-		[[Hero.Bag], "the script has no class_name; pass the option \"name\""],
-		[[Picky, {"name": "Mage", "create": Picky.new.bind(1)}], "another script is registered as \"Mage\"; pass another \"name\""],
-	]:
-		var errors: Array = []
-		watch.set(&"expected", errors)
-		classes.callv(&"register", case[0])
-		watch.set(&"expected", null)
-		checks.truth(case[1], errors.size() == 1 and case[1] in errors[0], "\n".join(errors))
-	return true
-
-
 func _watched(properties: Dictionary) -> Watched:
 	var node := Watched.new()
 	_nodes.append(node)

@@ -1,9 +1,6 @@
 ## Collects the engine's errors and warnings, except muted ones. Needs Godot 4.5.
 extends Logger
 
-## If not null, the errors that a test expects are added here instead.
-static var expected: Variant
-
 var _lock := Mutex.new()
 var _errors := PackedStringArray()
 var _warnings := PackedStringArray()
@@ -27,11 +24,5 @@ func _log_error(
 		function: String, file: String, line: int, code: String, rationale: String, _editor_notify: bool,
 		error_type: int, _script_backtraces: Array[ScriptBacktrace]) -> void:
 	_lock.lock()
-	var text := "%s (%s, %s:%d)" % [rationale if rationale else code, function, file, line]
-	if error_type == ERROR_TYPE_WARNING:
-		_warnings.append(text)
-	elif expected is Array:
-		expected.append(text)
-	else:
-		_errors.append(text)
+	(_warnings if error_type == ERROR_TYPE_WARNING else _errors).append("%s (%s, %s:%d)" % [rationale if rationale else code, function, file, line])
 	_lock.unlock()

@@ -1,11 +1,15 @@
 ## Makes one codec call per case and announces the expected number of error lines, which `cargo xtask test` counts.
 ##
 ## Prints "@@ expect COUNT NAME" (or "expect_script") to standard error before each call, and "@@ end" at the end. A
-## failing call prints one error, however large the damage. Successful calls and try_ calls print none.
+## failing call prints one error, however large the damage. Successful calls and try_ calls print none. In a NAME with
+## " says ", the text after it must be in the error.
 extends SceneTree
 
 const Crafted := preload("res://suites/crafted.gd")
 const Extension := preload("res://suites/extension.gd")
+const Hero := preload("res://suites/fixtures/classes/hero.gd")
+const Mage := preload("res://suites/fixtures/classes/mage.gd")
+const Picky := preload("res://suites/fixtures/classes/picky.gd")
 const Values := preload("res://suites/values.gd")
 const Wire := preload("res://suites/wire.gd")
 
@@ -32,6 +36,7 @@ func _initialize() -> void:
 	_files()
 	_godot_3()
 	_protobuf()
+	_registration()
 	_wrong_arguments()
 	printerr("@@ end")
 	quit(0)
@@ -46,6 +51,18 @@ func _expect(count: int, case_name: String, codec_call: Callable) -> void:
 func _expect_script(count: int, case_name: String, codec_call: Callable) -> void:
 	printerr("@@ expect_script %d %s" % [count, case_name])
 	codec_call.call()
+
+
+func _registration() -> void:
+	var classes := FastVariantClasses.new()
+	classes.register(Hero)
+	classes.register(Mage, {"name": "Mage"})
+	_expect(1, "register says the script is registered already, as \"SuiteHero\"",
+			func() -> void: classes.register(Hero, {"name": "Mage"}))
+	_expect(1, "register says the script has no class_name; pass the option \"name\"",
+			func() -> void: classes.register(Hero.Bag))
+	_expect(1, "register says another script is registered as \"Mage\"; pass another \"name\"",
+			func() -> void: classes.register(Picky, {"name": "Mage", "create": Picky.new.bind(1)}))
 
 
 func _godot_3() -> void:

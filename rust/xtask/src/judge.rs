@@ -131,8 +131,11 @@ pub struct Expectation {
 }
 
 impl Expectation {
+    /// Whether the call printed what was expected. In a name with ` says `, the text after it must be in each error.
     pub fn held(&self) -> bool {
-        self.errors.len() == self.expected && self.others.is_empty()
+        let text = self.name.split_once(" says ").map_or("", |(_, text)| text);
+        let is_said = self.errors.iter().all(|error| error.contains(text));
+        self.errors.len() == self.expected && self.others.is_empty() && is_said
     }
 }
 
@@ -239,7 +242,8 @@ mod tests {
     fn errors_belong_to_the_previous_call() {
         let log = "@@ expect 0 quiet\n@@ expect 1 one\nERROR: a\n   at: f (x.rs:1)\n@@ expect 1 two\nERROR: b\n\
                    ERROR: c\n@@ expect 0 warns\nWARNING: d\n\
-                   @@ expect_script 1 ends\nSCRIPT ERROR: e\n@@ expect 1 differs\nSCRIPT ERROR: f\n@@ end\n";
+                   @@ expect_script 1 ends\nSCRIPT ERROR: e\n@@ expect 1 differs\nSCRIPT ERROR: f\n\
+                   @@ expect 1 this says g\nERROR: not h\n@@ end\n";
         let calls = expectations(log).unwrap();
         let held: Vec<_> = calls.iter().map(|call| (call.name.as_str(), call.held())).collect();
         assert_eq!(
@@ -250,7 +254,8 @@ mod tests {
                 ("two", false),
                 ("warns", false),
                 ("ends", true),
-                ("differs", false)
+                ("differs", false),
+                ("this says g", false)
             ]
         );
         assert_eq!(calls[2].errors, ["ERROR: b", "ERROR: c"]);

@@ -1,19 +1,14 @@
 //! Memory use of reading, measured with a counting allocator.
 
-use variant_codec::memory::copied;
 use variant_codec::{Limits, Strictness, Value};
 
 /// The maximum memory use for each byte of input.
 const PER_BYTE: u64 = 100;
 /// The allowance for elements reserved by containers that are still open.
 const BESIDE: u64 = 1 << 20;
-/// The size of the reader's probe for free memory, which the reader frees at once: 41 MiB, and on Linux 128 MiB for
-/// heaps.
-const ASKED: u64 = 169 << 20;
 
 #[test]
 fn large_counts_allocate_nothing() {
-    assert_eq!(copied(b"ab").as_deref(), Ok(&b"ab"[..]));
     let claims = [
         "1b000000ffffff0f",
         "1c000000ffffff7f",
@@ -63,7 +58,7 @@ fn memory_is_proportional_to_the_input() {
     for (name, bytes) in cases {
         let (_, memory) = reading(&bytes);
         assert!(
-            memory < PER_BYTE * bytes.len() as u64 + BESIDE + ASKED,
+            memory < PER_BYTE * bytes.len() as u64 + BESIDE,
             "{name}: {} bytes take {memory}",
             bytes.len()
         );

@@ -17,7 +17,7 @@ const Memory := preload("res://bench/memory.gd")
 const Options := preload("res://suites/options.gd")
 
 const ACTIVITIES: PackedStringArray = [
-	"values", "threads", "calls", "jobs", "kill", "writers", "godot3_files", "godot3_packets", "memory",
+	"values", "threads", "calls", "jobs", "kill", "writers", "godot3_files", "godot3_packets",
 ]
 const PROGRESS_SECONDS := 10.0
 const SAMPLES := 10

@@ -204,9 +204,6 @@ pub trait Sink {
     /// Whether this sink needs the byte offsets of values. If so, it receives no runs.
     const WANTS_PLACES: bool = false;
 
-    /// Whether this sink builds the value. If so, the decoder checks that there is memory for it.
-    const BUILDS: bool = false;
-
     /// Receives a value of a type whose leaf method the sink leaves out. The default fails.
     ///
     /// # Errors

@@ -41,7 +41,6 @@ mod findings;
 mod fingerprint;
 pub mod frames;
 pub mod limits;
-pub mod memory;
 pub mod outline;
 mod output;
 pub mod patch;

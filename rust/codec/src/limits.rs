@@ -13,10 +13,9 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 pub use crate::error::Limit;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::events::{ElementType, Precision};
 use crate::format::{self, Lane, VariantType};
-use crate::memory::{LEAST_CHECKED, check_memory, check_step};
 
 /// A mask of all types, one bit each at the position of the type's id.
 pub const ALL_TYPES: u64 = (1 << VariantType::COUNT) - 1;
@@ -309,11 +308,6 @@ impl Spent {
     }
 }
 
-/// The memory that must be free in addition to announced values.
-const AT_ONCE: u64 = 4 << 20;
-/// The first check for free memory comes after this many charged bytes. Small values are not worth a check.
-const AT_FIRST: u64 = LEAST_CHECKED as u64;
-
 /// The part of a reader's [`Limits`] that is left. Readers of other formats charge the same for the same values.
 #[derive(Debug)]
 pub struct Budget<'l> {
@@ -324,17 +318,9 @@ pub struct Budget<'l> {
     nested_keys: u64,
     /// Bytes that are certain to be read.
     read: u64,
-    /// The total memory that has been found available and within the limits.
-    admitted: u64,
-    /// Memory for announced values that has not been checked for availability. It is allocated before the
-    /// values arrive.
-    announced: u64,
-    /// Whether to check for free memory at all.
-    asks: bool,
 }
 
-/// Unless stated otherwise, errors are [`ErrorKind::LimitExceeded`], [`ErrorKind::TypeNotAllowed`] or
-/// [`ErrorKind::OutOfMemory`].
+/// Unless stated otherwise, errors are [`ErrorKind::LimitExceeded`] or [`ErrorKind::TypeNotAllowed`].
 #[expect(clippy::missing_errors_doc, reason = "all give the same")]
 impl<'l> Budget<'l> {
     /// An unused budget.
@@ -344,8 +330,7 @@ impl<'l> Budget<'l> {
 
     /// The budget that is left after other values have used this share.
     pub fn after(Spent { elements, memory, nested_keys, read }: Spent, limits: &'l Limits) -> Self {
-        let admitted = memory.saturating_add(AT_FIRST).min(limits.max_memory);
-        Self { limits, elements, memory, nested_keys, read, admitted, announced: 0, asks: true }
+        Self { limits, elements, memory, nested_keys, read }
     }
 
     /// Adds to the bytes that are certain to be read.
@@ -426,7 +411,7 @@ impl<'l> Budget<'l> {
     #[inline(always)]
     pub fn allows_text(&self, bytes: usize) -> bool {
         self.elements <= self.limits.max_elements
-            && self.memory.saturating_add(cost::text(bytes)) <= self.admitted
+            && self.memory.saturating_add(cost::text(bytes)) <= self.limits.max_memory
     }
 
     /// Charges a name without its text.
@@ -466,11 +451,6 @@ impl<'l> Budget<'l> {
         self.packed(len, len.saturating_mul(size_of::<u64>()))
     }
 
-    /// Disables the checks for free memory, since nothing is built. The limits still hold.
-    pub fn builds_nothing(&mut self) {
-        (self.admitted, self.asks) = (self.limits.max_memory, false);
-    }
-
     /// Charges a reader's working memory.
     #[inline(always)]
     pub fn working(&mut self, bytes: usize) -> Result<()> {
@@ -485,23 +465,9 @@ impl<'l> Budget<'l> {
 
     /// Fails before allocating if the budget cannot cover `values` more values of `each` bytes.
     #[inline(always)]
-    fn announce(&mut self, values: u64, each: u64) -> Result<()> {
+    fn announce(&self, values: u64, each: u64) -> Result<()> {
         let slots = values.saturating_mul(each);
-        let (elements, memory) = (self.elements.saturating_add(values), self.memory.saturating_add(slots));
-        self.announced = self.announced.saturating_add(slots);
-        let Limits { max_elements, max_memory, .. } = *self.limits;
-        if elements > max_elements || memory > max_memory {
-            return self.admit(elements, memory);
-        }
-        if self.announced > AT_FIRST { self.ask_for_announced() } else { Ok(()) }
-    }
-
-    /// Checks that there is memory for the announced values, in addition to the admitted memory.
-    #[cold]
-    #[inline(never)]
-    fn ask_for_announced(&mut self) -> Result<()> {
-        let more = std::mem::take(&mut self.announced).saturating_add(AT_ONCE);
-        if self.asks { check_memory(usize::try_from(more).unwrap_or(usize::MAX)) } else { Ok(()) }
+        self.check(self.elements.saturating_add(values), self.memory.saturating_add(slots))
     }
 
     #[inline(always)]
@@ -512,27 +478,17 @@ impl<'l> Budget<'l> {
     }
 
     #[inline(always)]
-    fn check(&mut self, elements: u64, memory: u64) -> Result<()> {
-        if elements > self.limits.max_elements || memory > self.admitted {
-            return self.admit(elements, memory);
+    fn check(&self, elements: u64, memory: u64) -> Result<()> {
+        if elements > self.limits.max_elements || memory > self.limits.max_memory {
+            return Err(self.exceeded(elements));
         }
         Ok(())
     }
 
-    /// Fails if a limit is exceeded or memory is short; otherwise admits more memory.
     #[cold]
     #[inline(never)]
-    fn admit(&mut self, elements: u64, memory: u64) -> Result<()> {
-        let Limits { max_elements, max_memory, .. } = *self.limits;
-        if elements > max_elements {
-            return Err(self.limits.exceeded(Limit::Elements).into());
-        }
-        if memory > max_memory {
-            return Err(self.limits.exceeded(Limit::Memory).into());
-        }
-        let more = memory.saturating_sub(self.admitted);
-        let step = check_step(usize::try_from(more).unwrap_or(usize::MAX))?;
-        self.admitted = memory.saturating_add(step as u64).min(max_memory);
-        Ok(())
+    fn exceeded(&self, elements: u64) -> Error {
+        let is_elements = elements > self.limits.max_elements;
+        self.limits.exceeded(if is_elements { Limit::Elements } else { Limit::Memory }).into()
     }
 }

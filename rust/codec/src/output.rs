@@ -3,7 +3,6 @@
 use crate::code_units as utf8;
 use crate::error::{ErrorKind, Result};
 use crate::format;
-use crate::memory::{LEAST_CHECKED, check_memory};
 
 /// A destination of encoded bytes.
 pub trait Output {
@@ -40,8 +39,6 @@ pub trait Output {
 
 #[cold]
 fn grow(bytes: &mut Vec<u8>, count: usize) -> Result<()> {
-    let wanted = bytes.len().saturating_add(count).max(bytes.capacity().saturating_mul(2));
-    check_memory(wanted)?;
     bytes.try_reserve(count).map_err(|_| ErrorKind::OutOfMemory(count).into())
 }
 
@@ -96,44 +93,33 @@ impl Output for Vec<u8> {
 pub struct Buffer<B> {
     bytes: B,
     used: usize,
-    checked: usize,
 }
-
-/// The number of bytes that a buffer grows between two checks for free memory. A check takes up to 40 µs. With a check
-/// for each growth, 500,000 vectors take 12 % longer to encode (`cargo xtask bench Vector3`).
-const AT_ONCE: usize = 8 << 20;
 
 /// The storage of a [`Buffer`].
 pub trait Storage: AsMut<[u8]> + AsRef<[u8]> {
-    /// Grows to at least `bytes` bytes, and returns whether that was possible. `checked` is the size for which there
-    /// was free memory at the last check.
-    fn grow(&mut self, bytes: usize, checked: &mut usize) -> bool;
+    /// Grows to at least `bytes` bytes, and returns whether that was possible.
+    fn grow(&mut self, bytes: usize) -> bool;
 }
 
 impl Storage for &mut [u8] {
     #[cold]
-    fn grow(&mut self, _bytes: usize, _checked: &mut usize) -> bool {
+    fn grow(&mut self, _bytes: usize) -> bool {
         false
     }
 }
 
 impl Storage for &mut Vec<u8> {
     #[cold]
-    fn grow(&mut self, bytes: usize, checked: &mut usize) -> bool {
-        Storage::grow(*self, bytes, checked)
+    fn grow(&mut self, bytes: usize) -> bool {
+        Storage::grow(*self, bytes)
     }
 }
 
 impl Storage for Vec<u8> {
     #[cold]
-    fn grow(&mut self, bytes: usize, checked: &mut usize) -> bool {
+    fn grow(&mut self, bytes: usize) -> bool {
         let wanted = bytes.max(self.len().saturating_mul(2));
-        if wanted > LEAST_CHECKED.max(*checked) {
-            let more = wanted.saturating_add(AT_ONCE);
-            let found = [more, wanted].into_iter().find(|size| check_memory(*size).is_ok());
-            *checked = found.unwrap_or_default();
-        }
-        if wanted > LEAST_CHECKED.max(*checked) || self.try_reserve(wanted - self.len()).is_err() {
+        if self.try_reserve(wanted - self.len()).is_err() {
             return false;
         }
         self.resize(wanted, 0);
@@ -144,7 +130,7 @@ impl Storage for Vec<u8> {
 impl<B: Storage> Buffer<B> {
     /// A buffer with nothing written yet.
     pub fn new(bytes: B) -> Self {
-        Self { bytes, used: 0, checked: 0 }
+        Self { bytes, used: 0 }
     }
 
     /// Discards the bytes from `start` on.
@@ -175,8 +161,7 @@ impl<B: Storage> Output for Buffer<B> {
 
     #[inline(always)]
     fn reserve(&mut self, bytes: usize) -> Result<()> {
-        if bytes > self.bytes.as_ref().len() - self.used
-            && !self.bytes.grow(self.used.saturating_add(bytes), &mut self.checked)
+        if bytes > self.bytes.as_ref().len() - self.used && !self.bytes.grow(self.used.saturating_add(bytes))
         {
             return Err(ErrorKind::OutOfMemory(bytes).into());
         }

@@ -1,7 +1,6 @@
 //! Writes and borrows the bytes of PackedByteArrays.
 
 use godot::builtin::PackedByteArray;
-use variant_codec::memory::check_memory;
 use variant_codec::{ErrorKind, Result};
 
 use crate::interface::interface;
@@ -12,8 +11,6 @@ use crate::interface::interface;
 /// [`ErrorKind::OutOfMemory`].
 #[inline(always)]
 pub fn set_bytes(array: &mut PackedByteArray, bytes: &[u8]) -> Result<()> {
-    // Memory is checked first, because the engine would print its own error.
-    check_memory(bytes.len())?;
     if interface().set_bytes(array, bytes) { Ok(()) } else { Err(ErrorKind::OutOfMemory(bytes.len()).into()) }
 }
 
@@ -22,7 +19,6 @@ pub fn set_bytes(array: &mut PackedByteArray, bytes: &[u8]) -> Result<()> {
 /// # Errors
 /// [`ErrorKind::OutOfMemory`].
 pub fn new_bytes(len: usize) -> Result<PackedByteArray> {
-    check_memory(len)?;
     let mut array = PackedByteArray::new();
     array.resize(len);
     if array.len() == len { Ok(array) } else { Err(ErrorKind::OutOfMemory(len).into()) }

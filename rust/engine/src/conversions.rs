@@ -4,7 +4,6 @@
 //! values print only one error, this module predicts the result from a table measured on the running engine, and passes
 //! only valid values to the engine.
 
-use std::cell::Cell;
 use std::sync::OnceLock;
 
 use godot::builtin::{Color, GString, NodePath, PackedStringArray, Quaternion, Signal, StringName, Variant};
@@ -174,18 +173,6 @@ pub fn is_nested_deeper(container: &Variant, levels: usize) -> bool {
     has_inside(container, |_, _, level| level > levels)
 }
 
-/// The number of values in an Array, at all levels; 0 for a value of another type.
-pub fn values_inside(value: &Variant) -> usize {
-    let count = Cell::new(0_usize);
-    if Reader::new().ty(value) == Some(VariantType::Array) {
-        has_inside(value, |_, _, _| {
-            count.set(count.get() + 1);
-            false
-        });
-    }
-    count.get()
-}
-
 /// Whether `test` holds for a value in this Array or Dictionary, at any level. `test` gets the value, its
 /// type and a level: the level of the value if the value is a container, otherwise the level of the container
 /// that holds it. `container` itself has level 0.
@@ -206,8 +193,7 @@ fn has_inside(container: &Variant, test: impl Fn(&Variant, VariantType, usize) -
             false
         };
         if reader.ty(&container) == Some(VariantType::Dictionary) {
-            // If there is no memory to look inside, the caller must not convert the container.
-            let Ok((mut entries, _)) = reader.entries(&container, false) else { return true };
+            let (mut entries, _) = reader.entries(&container, false);
             while let Some((key, value)) = reader.next_entry(&mut entries) {
                 if look(key) || look(value) {
                     return true;

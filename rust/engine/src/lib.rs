@@ -19,7 +19,6 @@
 //! | `arguments.rs`, `refusal.rs` | refuses invalid arguments to methods, as the engine does |
 //! | `calls.rs` | methods that the engine calls without godot-rust in between |
 //! | `precision.rs` | checks, before anything else, that the engine has this library's precision |
-//! | `allocator.rs` | the allocator of the library |
 //! | `optional.rs` | optional arguments |
 //! | `loaded.rs` | keeps the library loaded while its threads run |
 //! | `unwinding.rs` | unwinding on the web, for panics |
@@ -37,7 +36,6 @@
 #![cfg_attr(target_os = "emscripten", feature(asm_experimental_arch, link_llvm_intrinsics))]
 #![cfg_attr(target_os = "emscripten", allow(internal_features))]
 
-mod allocator;
 mod arguments;
 mod behaviour;
 mod building;
@@ -63,13 +61,12 @@ mod types;
 #[cfg(target_os = "emscripten")]
 mod unwinding;
 
-pub use allocator::Allocator;
 pub use arguments::with_checked_arguments;
 pub use behaviour::can_share_out;
 pub use building::Building;
 pub use bytes::{bytes, new_bytes, set_bytes};
 pub use calls::{StaticMethod, register};
-pub use conversions::{Conversions, Converted, is_nested_deeper, values_inside};
+pub use conversions::{Conversions, Converted, is_nested_deeper};
 pub use elements::Elements;
 pub use gaps::{Scope, Unfinished, with_gaps};
 pub use interface::{engine_version, is_debug_build};

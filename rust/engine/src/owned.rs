@@ -3,8 +3,7 @@
 use godot::builtin::{AnyArray, Array, PackedByteArray, Variant};
 use godot::init::is_main_thread;
 use godot::meta::{Element, ToGodot};
-use variant_codec::memory::check_memory;
-use variant_codec::{Result, VariantType};
+use variant_codec::VariantType;
 
 use crate::read::Reader;
 
@@ -76,18 +75,12 @@ impl<T: Element> OwnArray<T> {
     }
 
     /// Appends the elements of another Array.
-    ///
-    /// # Errors
-    /// [`ErrorKind::OutOfMemory`](variant_codec::ErrorKind::OutOfMemory); the Array is then unchanged.
-    pub fn append(&mut self, other: Self) -> Result<()> {
+    pub fn append(&mut self, other: Self) {
         if self.0.is_empty() {
             *self = other;
-            return Ok(());
+        } else {
+            self.0.extend_array(&other.0);
         }
-        let bytes = (self.len() + other.len()).saturating_mul(size_of::<Variant>());
-        check_memory(bytes)?;
-        self.0.extend_array(&other.0);
-        Ok(())
     }
 
     /// Drops all but the first `len` elements.

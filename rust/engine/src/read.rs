@@ -8,10 +8,9 @@ use godot::classes::{ClassDb, Script};
 use godot::meta::ToGodot;
 use godot::obj::{Gd, Singleton};
 use godot::sys::{self, interface_fn};
+use variant_codec::VariantType;
 use variant_codec::format::Shape;
-use variant_codec::memory::{LEAST_CHECKED, check_memory};
 use variant_codec::stream::{Lanes, Precision};
-use variant_codec::{Result, VariantType};
 
 use crate::documented::{documented_elements, documented_units};
 use crate::elements::Elements;
@@ -388,16 +387,13 @@ impl Reader {
 
     /// The entries of a Dictionary and their number. Set `as_copy` if scripts may run while the entries are
     /// read.
-    ///
-    /// # Errors
-    /// [`ErrorKind::OutOfMemory`](variant_codec::ErrorKind::OutOfMemory).
     #[inline(always)]
-    pub fn entries(self, variant: &Variant, as_copy: bool) -> Result<(Entries<'_>, usize)> {
+    pub fn entries(self, variant: &Variant, as_copy: bool) -> (Entries<'_>, usize) {
         self.check(variant, VariantType::Dictionary);
         match self.layout {
             Some(layout) if !as_copy => {
                 let entries = EntriesInPlace { entries: layout.entries(variant), borrowed: PhantomData };
-                Ok((Entries(EntriesKind::InPlace(entries)), layout.dictionary_size(variant)))
+                (Entries(EntriesKind::InPlace(entries)), layout.dictionary_size(variant))
             }
             _ => copied_entries(variant),
         }
@@ -529,18 +525,12 @@ const RUN_TYPES: u64 = {
 };
 
 #[inline(never)]
-fn copied_entries(dictionary: &Variant) -> Result<(Entries<'_>, usize)> {
-    /// The number of entries from which memory is always checked, because Dictionaries inside each other may all be
-    /// copied at the same time.
-    const MANY: usize = 512;
-
+fn copied_entries(dictionary: &Variant) -> (Entries<'_>, usize) {
     let dictionary = dictionary.to::<AnyDictionary>();
-    let bytes = dictionary.len().saturating_mul(2 * size_of::<Variant>());
-    check_memory(if dictionary.len() < MANY { bytes } else { bytes.max(LEAST_CHECKED) })?;
     let (keys, values) = (dictionary.keys_array(), dictionary.values_array());
     let len = keys.len();
     let (keys, values) = (keys.to_variant(), values.to_variant());
-    Ok((Entries(EntriesKind::Copied(Box::new(Copied { keys, values, next: 0 }))), len))
+    (Entries(EntriesKind::Copied(Box::new(Copied { keys, values, next: 0 }))), len)
 }
 
 /// The declared type with this id. Class and script come from the container's own methods.

@@ -6,7 +6,6 @@ use std::ops::Range;
 use godot::builtin::{Array, GString, PackedByteArray, PackedStringArray, Variant};
 use godot::meta::{AsArg, Element, ToGodot};
 use godot::sys::interface_fn;
-use variant_codec::memory::check_memory;
 use variant_codec::{ErrorKind, Result, VariantType};
 
 use crate::interface::interface;
@@ -26,7 +25,6 @@ where
     for<'a> &'a T: AsArg<T>,
 {
     let bytes = len.saturating_mul(size);
-    check_memory(bytes)?;
     let mut array = Array::new();
     array.resize(len, element);
     if array.len() == len { Ok(OwnArray::made(array)) } else { Err(ErrorKind::OutOfMemory(bytes).into()) }
@@ -270,7 +268,6 @@ impl StringSlots<'_> {
     /// [`ErrorKind::OutOfMemory`].
     pub fn new(len: usize) -> Result<Self> {
         let bytes = len.saturating_mul(size_of::<GString>());
-        check_memory(bytes)?;
         let mut strings = PackedStringArray::new();
         strings.resize(len);
         if strings.len() != len {

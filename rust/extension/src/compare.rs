@@ -10,7 +10,6 @@ use variant_codec::stream::{Fingerprint, Source as _};
 use variant_codec::{Error, ErrorKind, Limits, Result, Strictness, View};
 use variant_engine::{self as engine, PRECISION, set_bytes};
 
-use crate::memory_budget::MemoryBudget;
 use crate::value;
 use crate::variant::built::Built;
 use crate::variant::input::{Input, Reading};
@@ -114,10 +113,6 @@ pub fn differences_bytes(
     })
 }
 
-/// The engine memory of a described difference, and of each step of its path, in bytes.
-const DESCRIBED: usize = 2 << 10;
-const PER_STEP: usize = 2 * size_of::<Variant>();
-
 fn described(
     old: &PackedByteArray,
     new: &PackedByteArray,
@@ -127,13 +122,11 @@ fn described(
 ) -> Result<Array<VarDictionary>> {
     // Objects are compared, but not created.
     let without_objects = Limits { allow_objects: false, ..limits.clone() };
-    let memory = MemoryBudget::default();
     // For each side: its bytes, the cache of its keys, and the share of the limits that its decoded
     // parts have used.
     let mut sides = [old, new].map(|bytes| (engine::bytes(bytes), KeyCache::default(), Spent::default()));
     let mut live = |view: &View<'_>| {
         let view = view.with_limits(&without_objects);
-        memory.built(view.bytes()?.len())?;
         let [old_side, new_side] = &mut sides;
         let is_old = old_side.0.as_ptr_range().contains(&view.remaining().as_ptr());
         let (_, keys, spent) = if is_old { old_side } else { new_side };
@@ -146,7 +139,6 @@ fn described(
     let mut kept: HashMap<*const u8, Variant> = HashMap::new();
     let mut found = Array::new();
     for difference in patch::differences(engine::bytes(old), engine::bytes(new), most, limits)? {
-        memory.charge(DESCRIBED + difference.path.len().saturating_mul(PER_STEP))?;
         let mut steps = VarArray::new();
         for place in &difference.path {
             steps.push(&match place {

@@ -4,15 +4,12 @@
 use godot::init::{ExtensionLibrary, InitStage, gdextension};
 
 use godot::sys;
-use variant_engine::{Allocator, fits_precision, with_checked_arguments};
+use variant_engine::{fits_precision, with_checked_arguments};
 
 use crate::variant::collisions;
 use crate::{api, panics, settings, threads};
 
 struct Extension;
-
-#[global_allocator]
-static ALLOCATOR: Allocator = Allocator;
 
 // SAFETY: as godot-rust demands, nothing in this library is called before `start` or after `stop`.
 #[gdextension(entry_symbol = godot_rust_init)]

@@ -15,7 +15,6 @@ use godot::global::Error as Code;
 use godot::obj::Singleton;
 use variant_codec::Limits;
 use variant_codec::format::{FRAME_BYTES, MAX_BYTES};
-use variant_codec::memory::check_memory;
 use variant_disk::{self as disk, Failure, Journal, Stamp};
 use variant_engine::text_of;
 
@@ -181,10 +180,6 @@ fn contents(target: &Target, limits: &Limits, deadline: Instant) -> Result<Optio
         file.read_exact(&mut prefix)?;
     }
     let wanted = wanted(stamp.length(), prefix, limits);
-    // If memory is short, the engine prints an error, and printing can run scripts while this file is in use.
-    if check_memory(wanted).is_err() {
-        return Ok(None);
-    }
     let mut bytes = PackedByteArray::new();
     bytes.resize(wanted);
     if bytes.len() < wanted {
@@ -241,9 +236,6 @@ fn read_with(
     let prefix = file.get_32().to_le_bytes();
     file.seek(0);
     let wanted = wanted(file.get_length(), prefix);
-    if check_memory(wanted).is_err() {
-        return Err(error("out of memory", Code::ERR_OUT_OF_MEMORY));
-    }
     let bytes = file.get_buffer(wanted as i64);
     if bytes.len() == wanted {
         Ok(bytes)

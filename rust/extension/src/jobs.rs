@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use godot::builtin::{AnyArray, GString, PackedByteArray, Variant};
 use godot::init::is_main_thread;
 use godot::meta::Element;
-use variant_codec::memory::check_memory;
 use variant_codec::sync::lock;
 use variant_codec::{Error, Limits, Result, Strictness};
 use variant_engine::{GivenArray, OwnArray, text_of};
@@ -17,7 +16,6 @@ use crate::batch::outcome::Batch;
 use crate::batch::records::{Unpacked, Unpacking};
 use crate::batch::{self, OwnedBuffer};
 use crate::files::{self, FileError, Target};
-use crate::memory_budget::MemoryBudget;
 use crate::panics::catch_panic;
 use crate::threads::background::{self, Lane};
 use crate::threads::foreground::Progress;
@@ -129,12 +127,8 @@ impl Job {
             done.progress.advance(values.len());
             return done;
         }
-        let own = match batch::with_own_packed(values) {
-            Ok(own) => own,
-            Err(error) => return Self::done(Outcome::Failed(error)),
-        };
         let encoding = Encoding {
-            values: GivenArray::new(own),
+            values: GivenArray::new(batch::with_own_packed(values)),
             count: values.len(),
             full_objects,
             totals: Totals::new(),
@@ -144,10 +138,7 @@ impl Job {
 
     /// Decodes the current contents of the buffers strictly.
     pub fn decode(buffers: &AnyArray, limits: Limits) -> Arc<Self> {
-        let buffers = match batch::owned(buffers) {
-            Ok(buffers) => buffers,
-            Err(error) => return Self::done(Outcome::Failed(error)),
-        };
+        let buffers = batch::owned(buffers);
         let job = Self::new(Stage::Away, RunsOn::of(&limits), BUDGET, false);
         let decoding = Decoding { buffers, limits, totals: Totals::new() };
         let same = Arc::clone(&job);
@@ -409,13 +400,12 @@ struct Totals<T: Element> {
     done: OwnArray<T>,
     failed: Failed,
     created: CreatedObjects,
-    memory: MemoryBudget,
 }
 
 impl<T: Element> Totals<T> {
     fn new() -> Self {
         let (failed, created) = (Failed::default(), CreatedObjects::default());
-        Self { done: OwnArray::new(), failed, created, memory: MemoryBudget::default() }
+        Self { done: OwnArray::new(), failed, created }
     }
 
     /// The indexes of the next items, at most `count`.
@@ -424,23 +414,13 @@ impl<T: Element> Totals<T> {
         start..start.saturating_add(count).min(total)
     }
 
-    /// Adds the outcome of these items, and returns whether any are left. Ends the job if there is no memory.
+    /// Adds the outcome of these items, and returns whether any are left.
     fn add(&mut self, items: Range<usize>, batch: Batch<T>, total: usize) -> bool {
-        let memory = self.memory.charge(batch.unchecked);
         let (done, failed, created) = batch.into_parts();
         self.created.append(created);
         self.failed.extend(items.start, failed);
-        if let Err(error) = self.done.append(done) {
-            self.failed.add(items.start, error);
-        }
-        let is_left = self.done.len() == items.end && items.end < total;
-        match memory {
-            Err(error) if is_left => {
-                self.failed.add(items.end, error);
-                false
-            }
-            _ => is_left,
-        }
+        self.done.append(done);
+        self.done.len() == items.end && items.end < total
     }
 }
 
@@ -454,10 +434,6 @@ struct Encoding {
 impl Slices for Encoding {
     fn step(&mut self, count: usize) -> bool {
         let items = self.totals.next(count, self.count);
-        if let Err(error) = check_memory(items.len().saturating_mul(size_of::<Variant>())) {
-            self.totals.failed.add(items.start, error);
-            return false;
-        }
         let values = self.values.get().subarray_shallow(items.clone(), None);
         self.totals.add(items, batch::encode(&values, self.full_objects, Reasons::All), self.count)
     }
@@ -499,7 +475,7 @@ impl Slices for Decoding {
     }
 
     fn finish(self: Box<Self>) -> Outcome {
-        let Totals { done, failed, created, .. } = self.totals;
+        let Totals { done, failed, created } = self.totals;
         Outcome::Decoded(done, failed, created)
     }
 }

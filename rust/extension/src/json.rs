@@ -3,19 +3,14 @@
 
 use godot::builtin::PackedByteArray;
 use variant_codec::error::Limit;
-use variant_codec::memory::check_memory;
 use variant_codec::{EncodeOptions, Error, Limits, Result, Value};
 use variant_engine::{PRECISION, set_bytes};
-
-/// The memory for each byte of input, in bytes: the text of a value, and the value of a text.
-const PER_BYTE: usize = 16;
 
 /// The JSON for an encoded value.
 ///
 /// # Errors
 /// Fails if [`from_json`] could not read the JSON, because it nests too deeply.
 pub fn to_json(bytes: &[u8]) -> Result<String> {
-    check_memory(bytes.len().saturating_mul(PER_BYTE))?;
     let value = Value::decode(bytes, &Limits::unlimited())?;
     let json = serde_json::to_string(&value).map_err(Error::other)?;
     match serde_json::from_str::<Value>(&json) {
@@ -34,7 +29,6 @@ pub fn from_json(json: &str, limits: &Limits) -> Result<PackedByteArray> {
     if json.len() > limits.max_bytes {
         return Err(limits.exceeded(Limit::Bytes).into());
     }
-    check_memory(json.len().saturating_mul(PER_BYTE))?;
     let value: Value = serde_json::from_str(json)
         .map_err(|error| Error::argument(format!("not JSON that `to_json` writes: {error}")))?;
     let mut bytes = PackedByteArray::new();

@@ -13,7 +13,7 @@
 //! | `value.rs`, `parts.rs` | one value, and a large one on several threads |
 //! | `variant/` | live Variant → events, events → live Variant |
 //! | `threads/` | threads |
-//! | `panics.rs`, `encode_buffer.rs`, `growing.rs`, `memory_budget.rs`, `settings.rs`, `thresholds.rs` | shared helpers |
+//! | `panics.rs`, `encode_buffer.rs`, `settings.rs`, `thresholds.rs` | shared helpers |
 //!
 //! Each file or folder imports only from rows below its own. The crate `variant_engine` has all access to
 //! engine memory, and `variant_disk` writes files atomically.
@@ -26,10 +26,8 @@ mod entry_point;
 mod file_queue;
 mod files;
 mod godot3;
-mod growing;
 mod jobs;
 mod json;
-mod memory_budget;
 mod panics;
 mod parts;
 mod protobuf;

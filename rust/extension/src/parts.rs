@@ -7,15 +7,13 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use godot::builtin::PackedByteArray;
-use variant_codec::EncodeOptions;
 use variant_codec::format::MAX_BYTES;
-use variant_codec::memory::copied;
 use variant_codec::stream::Decoder;
 use variant_codec::sync::lock;
+use variant_codec::{EncodeOptions, Error};
 use variant_engine::{self as engine, OwnedBytes, Scope, Unfinished, with_gaps};
 
 use crate::encode_buffer::with_encoder;
-use crate::memory_budget::MemoryBudget;
 use crate::threads::foreground::goes_on;
 use crate::threads::pool::{Pool, pool, share};
 use crate::thresholds::PART_BYTES;
@@ -26,9 +24,6 @@ use crate::variant::keys::KeyCache;
 use crate::variant::part_tasks::{PartDispatcher, PartTask};
 use crate::variant::source::write_tail;
 use crate::variant::splitter::{Splitter, Tail};
-
-/// The memory that must be free to decode on several threads, for each byte of input.
-const USUAL_PER_BYTE: usize = 8;
 
 /// The number of chunks that a task copies.
 const COPIED_AT_ONCE: usize = 32;
@@ -60,7 +55,7 @@ pub fn encode<'a>(
 ) -> Option<PackedByteArray> {
     let pool = pool()?;
     let chunks = Mutex::new(vec![None]);
-    let (failed, memory) = (AtomicBool::new(false), MemoryBudget::default());
+    let failed = AtomicBool::new(false);
     let finish = |index: usize, bytes, tails: Vec<(usize, Tail<'a>)>, add: &dyn Fn((usize, Tail<'a>))| {
         let mut insertions = Vec::with_capacity(tails.len());
         for (position, tail) in tails {
@@ -87,8 +82,7 @@ pub fn encode<'a>(
             let splitter = Splitter::new();
             let encoded = with_encoder(options, |encoder| {
                 write_tail(&part, encoder, &splitter)?;
-                memory.charge(encoder.output().written().len())?;
-                copied(encoder.output().written())
+                Ok::<_, Error>(encoder.output().written().to_vec())
             });
             match encoded {
                 Ok(bytes) => finish(index, bytes, splitter.into_tails(), add),
@@ -158,9 +152,6 @@ fn order<'p, 'j>(chunks: &'p [Chunk], index: usize, rest: &mut &'j mut [u8], cop
 
 /// Decodes `data`, a part of the input; returns the value and the offset of its end, or `None` for any error.
 pub fn decode(pool: &Pool, reading: &mut Reading<'_>, data: &[u8]) -> Option<(Built, usize)> {
-    if !pool.has_memory(data.len().saturating_mul(USUAL_PER_BYTE)) {
-        return None;
-    }
     let totals = Totals::default();
     let (value, end) = with_gaps(|scope| decode_with_gaps(scope, pool, reading, data, &totals))?;
     // Only a single-threaded decode creates objects.
@@ -208,7 +199,7 @@ fn decode_with_gaps<'s>(
     totals: &Totals,
 ) -> Option<(Unfinished<'s>, usize)> {
     let (strictness, limits) = (reading.strictness, reading.limits);
-    let (bytes, memory) = (OwnedBytes::new(reading.input.to_packed()), MemoryBudget::default());
+    let bytes = OwnedBytes::new(reading.input.to_packed());
     let fill = |task: PartTask<'s>, _: &dyn Fn(PartTask<'s>)| {
         if totals.has_failed() || !goes_on() {
             return;
@@ -217,9 +208,7 @@ fn decode_with_gaps<'s>(
         let reading = Reading { input: &input, strictness, limits, keys: &mut keys };
         let mut decoder = Decoder::new(data, strictness, limits);
         let filled = VariantBuilder::new(reading).fill(task, &mut decoder);
-        // One part is too small for its decoder to check for free memory.
-        let is_charged = memory.charge(decoder.spent().memory() as usize).is_ok();
-        totals.add(filled.ok().filter(|_| is_charged), data.len());
+        totals.add(filled.ok(), data.len());
     };
     let ((value, counts), end) = share(pool, fill, |take| {
         let reading = Reading { input: reading.input, strictness, limits, keys: &mut *reading.keys };

@@ -1,13 +1,11 @@
 //! Encodes and decodes one value.
 
 use std::ops::Range;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use godot::builtin::{PackedByteArray, Variant};
 use godot::global::var_to_bytes;
 use variant_codec::limits::Spent;
-use variant_codec::memory::{check_memory, copied};
 use variant_codec::stream::{Buffer, Decoder, Encoder, Leaf, Measure, Number, Source as _, leaf, number};
 use variant_codec::{EncodeOptions, Limits, Result, Strictness, VariantType, frames, quick_check};
 use variant_engine::{self as engine, Building, HeldObject, PRECISION, raw_string, set_bytes};
@@ -85,7 +83,6 @@ fn encode_packed(
     // Even debug builds of the engine copy a PackedByteArray as one block.
     let as_fast = ty == VariantType::PackedByteArray || engine_is_as_fast(ty);
     if as_fast && measure.bytes() >= LARGE_BYTES {
-        check_memory(measure.bytes())?;
         *bytes = var_to_bytes(live.variant());
         return Ok(());
     }
@@ -152,7 +149,7 @@ fn encode_with(
         live.with_splitter(&splitter).write_into(encoder)?;
         let written = encoder.output().written();
         if splitter.has_tails() {
-            return Ok(Some(copied(written)?));
+            return Ok(Some(written.to_vec()));
         }
         take(Encoded::InBuffer(written)).map(|()| None)
     });
@@ -258,11 +255,10 @@ pub fn decode_registered(
     target: Option<HeldObject>,
 ) -> Result<(Built, usize)> {
     let start = part.start;
-    let Reading { input, limits, ref keys, .. } = reading;
+    let Reading { input, limits, .. } = reading;
     let _running = Nested::enter()?;
     let data = input.bytes().get(part).unwrap_or_default();
-    let objects =
-        ObjectReader::new(Arc::clone(registry), data, limits, target, Rc::clone(&keys.objects.memory));
+    let objects = ObjectReader::new(Arc::clone(registry), data, limits, target);
     let mut builder = VariantBuilder::new(reading).with_objects(objects, data);
     let mut decoder = Decoder::new(data, Strictness::Strict, limits).after(*spent);
     let end = decoder.decode_only(&mut builder).map_err(|error| error.shifted(start))?;

@@ -595,9 +595,6 @@ impl Source for MessageDecoder<'_> {
         if self.bytes.len() > limits.max_bytes.min(MAX_BYTES) {
             return Err(CodecError::new(limits.exceeded(Limit::Bytes)).at(0));
         }
-        if !S::BUILDS {
-            self.budget.builds_nothing();
-        }
         // An earlier error may have left records behind.
         self.memory.found.restart();
         self.memory.unknown.restart();

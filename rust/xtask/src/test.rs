@@ -59,7 +59,6 @@ const STEPS: &[Step] = &[
     step("killed while saving", |on| soaked(on, "kill")),
     step("exchange with Godot 3", |on| soaked(on, "godot3")).unless(no_godot_3),
     step("protobuf oracle", |on| soaked(on, "protobuf")),
-    step("no memory", |on| soaked(on, "memory")).unless(no_address_limit),
     step("a file larger than memory", |on| suite::large_file(on.workspace, on.godot)).unless(no_holes),
     step("double precision, types", double_precision),
     step("other platforms, types", |on| platforms::check(on.workspace)).unless(no_compilers),
@@ -168,10 +167,6 @@ const FEW: u64 = 400;
 
 fn no_godot_3(_: &Stage<'_>) -> Result<Option<&'static str>> {
     Ok((!godot3::can_be_had()).then_some("no server build for this system, and no GODOT3_BIN"))
-}
-
-fn no_address_limit(_: &Stage<'_>) -> Result<Option<&'static str>> {
-    Ok((!cfg!(target_os = "linux")).then_some("only Linux limits the address space"))
 }
 
 fn no_holes(_: &Stage<'_>) -> Result<Option<&'static str>> {

@@ -2,11 +2,13 @@
 #![forbid(unsafe_code)]
 
 use godot::builtin::{Array, GString, PackedInt32Array, VarDictionary, Variant, array, vdict};
-use godot::classes::RefCounted;
+use godot::classes::{Engine, RefCounted};
 use godot::meta::ToGodot;
-use godot::obj::NewGd;
-use variant_codec::VariantType as T;
-use variant_engine::{Building, ContainerType, Reader, Slots, StagedValues, StringSlots, with_gaps};
+use godot::obj::{NewGd, Singleton as _};
+use variant_codec::{ErrorKind, VariantType as T};
+use variant_engine::{
+    Building, ContainerType, Reader, Slots, StagedValues, StringSlots, new_bytes, with_gaps,
+};
 
 /// The expected outcome.
 pub enum Case {
@@ -382,6 +384,13 @@ cases! {
         }
         building.close_dictionary();
         (printed(&building.finish()), one_entry(7))
+    }
+    Harmless "bytes for which there is no memory" {
+        let mut engine = Engine::singleton();
+        engine.set_print_error_messages(false);
+        let made = new_bytes(1 << 46);
+        engine.set_print_error_messages(true);
+        (format!("{:?}", made.map_err(|error| error.kind().clone()).err()), format!("{:?}", Some(ErrorKind::OutOfMemory(1 << 46))))
     }
     Harmless "a value of each kind in an Array of ints" {
         let mut building = in_array(3, &INT);

@@ -7,7 +7,6 @@ use super::{record_length, size};
 use crate::error::{Error, ErrorKind, Limit, Result, Step};
 use crate::format::FRAME_BYTES;
 use crate::limits::Limits;
-use crate::memory::check_memory;
 use crate::wire;
 
 /// Read size; a longer record is read whole.
@@ -87,7 +86,6 @@ pub(super) fn read_block<S: ReadAt + ?Sized>(
     let left = source.size().map_err(Error::other)?.saturating_sub(at);
     let count = wanted.min(usize::try_from(left).unwrap_or(usize::MAX));
     block.clear();
-    check_memory(count)?;
     block.try_reserve_exact(count).map_err(|_| ErrorKind::OutOfMemory(count))?;
     block.resize(count, 0);
     let read = source.read_at(at, block).map_err(Error::other)?;

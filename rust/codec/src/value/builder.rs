@@ -7,7 +7,6 @@ use super::types::{Array, Dictionary, NodePath, Object, PackedReals, Reals, Valu
 use crate::error::{ErrorKind, Result};
 use crate::events::{ElementType, Lanes, NodePathParts, Precision, Sink, Text};
 use crate::format::VariantType;
-use crate::memory::{LEAST_CHECKED, check_step};
 
 /// Builds a [`Value`] from events.
 ///
@@ -19,10 +18,6 @@ pub struct ValueBuilder {
     keys: Option<Keys>,
     /// Whether only keys are built. Other values are read as null.
     only_keys: bool,
-    /// Bytes charged since the last check for free memory.
-    unchecked: usize,
-    /// The number of charged bytes after which free memory is checked again, if more than [`LEAST_CHECKED`].
-    step: usize,
 }
 
 /// The number of keys that enclose the next value, and the hash of the last value completed inside a key.
@@ -96,43 +91,10 @@ impl ValueBuilder {
         }
     }
 
-    /// Charges the next allocation, and checks for free memory from time to time.
-    fn takes(&mut self, bytes: usize) -> Result<()> {
-        self.unchecked = self.unchecked.saturating_add(bytes);
-        if self.unchecked >= self.step.max(LEAST_CHECKED) {
-            self.step = check_step(self.unchecked)?;
-            self.unchecked = 0;
-        }
-        Ok(())
-    }
-
     /// A vector for the announced elements. Reserves at most 64 elements, because the announced count is
     /// untrusted.
-    fn reserved<T>(&mut self, announced: usize) -> Result<Vec<T>> {
-        let count = if self.skips() { 0 } else { announced.min(64) };
-        self.takes(count * size_of::<T>())?;
-        Ok(Vec::with_capacity(count))
-    }
-
-    fn takes_text(&mut self, text: Text<'_>) -> Result<()> {
-        self.takes(match text {
-            Text::Utf8(text) => text.len(),
-            Text::Utf32(units) => units.len().saturating_mul(4),
-        })
-    }
-
-    fn owned(&mut self, text: Text<'_>) -> Result<String> {
-        self.takes_text(text)?;
-        Ok(text.to_lossy())
-    }
-
-    /// Appends to a vector, and charges its growth.
-    fn push<T>(&mut self, list: &mut Vec<T>, element: T) -> Result<()> {
-        if list.len() == list.capacity() {
-            self.takes((2 * list.len()).max(4).saturating_mul(size_of::<T>()))?;
-        }
-        list.push(element);
-        Ok(())
+    fn reserved<T>(&self, announced: usize) -> Vec<T> {
+        Vec::with_capacity(if self.skips() { 0 } else { announced.min(64) })
     }
 
     fn take(&mut self) -> Value {
@@ -169,7 +131,6 @@ impl Sink for ValueBuilder {
     type Dictionary = Box<Frame<Dictionary>>;
     type Object = Box<(String, Frame<Vec<(String, Value)>>, String)>;
     type Strings = Vec<String>;
-    const BUILDS: bool = true;
 
     #[inline(never)]
     fn nil(&mut self) -> Result<()> {
@@ -196,7 +157,7 @@ impl Sink for ValueBuilder {
         if self.skips() {
             return self.set(Value::Nil);
         }
-        let text = self.owned(text)?;
+        let text = text.to_lossy();
         self.set(if ty == VariantType::StringName { Value::StringName(text) } else { Value::String(text) })
     }
 
@@ -231,7 +192,6 @@ impl Sink for ValueBuilder {
         if self.skips() {
             return self.set(Value::Nil);
         }
-        self.takes(lanes.le.len().saturating_mul(2))?;
         let value = match ty {
             T::PackedByteArray => Value::PackedByteArray(lanes.le.to_vec()),
             T::PackedInt32Array => Value::PackedInt32Array(lanes.i32s().collect()),
@@ -252,7 +212,6 @@ impl Sink for ValueBuilder {
         if self.skips() {
             return self.set(Value::Nil);
         }
-        path.names.iter().chain(path.subnames).try_for_each(|part| self.takes_text(*part))?;
         let owned = |parts: &[Text<'_>]| parts.iter().map(|part| part.to_lossy()).collect();
         self.set(Value::NodePath(NodePath {
             absolute: path.absolute,
@@ -283,7 +242,7 @@ impl Sink for ValueBuilder {
 
     #[inline(never)]
     fn begin_array(&mut self, len: usize, element: ElementType<'_>) -> Result<Self::Array> {
-        Ok(Frame::of(Array { element: element.into(), values: self.reserved(len)? }))
+        Ok(Frame::of(Array { element: element.into(), values: self.reserved(len) }))
     }
 
     #[inline(never)]
@@ -293,7 +252,8 @@ impl Sink for ValueBuilder {
         if self.skips() {
             return Ok(());
         }
-        self.push(&mut array.built.values, value)
+        array.built.values.push(value);
+        Ok(())
     }
 
     #[inline(never)]
@@ -310,7 +270,7 @@ impl Sink for ValueBuilder {
         key: ElementType<'_>,
         value: ElementType<'_>,
     ) -> Result<Self::Dictionary> {
-        let entries = self.reserved(len)?;
+        let entries = self.reserved(len);
         Ok(Frame::of(Dictionary { key: key.into(), value: value.into(), entries }))
     }
 
@@ -328,7 +288,7 @@ impl Sink for ValueBuilder {
         if let Some(keys) = &mut self.keys {
             let hash = dictionary.key.as_str().map_or(keys.hash, |text| keys.hasher.hash_one(text));
             keys.level -= 1;
-            self.push(&mut dictionary.hashes, hash)?;
+            dictionary.hashes.push(hash);
         }
         Ok(())
     }
@@ -342,7 +302,8 @@ impl Sink for ValueBuilder {
             dictionary.hash = dictionary.hash.wrapping_add(entry);
         }
         let entry = (std::mem::take(&mut dictionary.key), self.take());
-        self.push(&mut dictionary.built.entries, entry)
+        dictionary.built.entries.push(entry);
+        Ok(())
     }
 
     #[inline(never)]
@@ -357,12 +318,12 @@ impl Sink for ValueBuilder {
 
     #[inline(never)]
     fn begin_object(&mut self, class: Text<'_>, properties: usize) -> Result<Self::Object> {
-        Ok(Box::new((self.owned(class)?, *Frame::of(self.reserved(properties)?), String::new())))
+        Ok(Box::new((class.to_lossy(), *Frame::of(self.reserved(properties)), String::new())))
     }
 
     #[inline(never)]
     fn begin_property(&mut self, object: &mut Self::Object, name: Text<'_>) -> Result<()> {
-        object.2 = self.owned(name)?;
+        object.2 = name.to_lossy();
         Ok(())
     }
 
@@ -377,7 +338,8 @@ impl Sink for ValueBuilder {
         if self.skips() {
             return Ok(());
         }
-        self.push(&mut properties.built, property)
+        properties.built.push(property);
+        Ok(())
     }
 
     #[inline(never)]
@@ -392,7 +354,7 @@ impl Sink for ValueBuilder {
 
     #[inline(never)]
     fn begin_strings(&mut self, len: usize) -> Result<Vec<String>> {
-        self.reserved(len)
+        Ok(self.reserved(len))
     }
 
     #[inline(never)]
@@ -400,8 +362,9 @@ impl Sink for ValueBuilder {
         if self.skips() {
             return Ok(());
         }
-        let text = self.owned(text)?;
-        self.push(strings, text)
+        let text = text.to_lossy();
+        strings.push(text);
+        Ok(())
     }
 
     #[inline(never)]

@@ -22,7 +22,7 @@ codes! {
     ObjectsNotAllowed "OBJECTS_NOT_ALLOWED" "An object with class and properties, while [member FastVariantLimits.allow_objects] is off. Encode without [code]full_objects[/code]. Allow objects only for data that you wrote yourself: they run code."
     ObjectRefused "OBJECT_REFUSED" "When reading: a class or script that cannot or must not be instantiated, or data that does not fit a class of [FastVariantClasses]. When writing: an object or a value that could not be read back. The message has the reason. Register the class with [method FastVariantClasses.register]; for Godot 3's objects, pass [code]lossy[/code]."
     TooLarge "TOO_LARGE" "The encoded value, or all records of [method FastVariantCodec.pack_batch] together, would be 2 GiB or larger. Split the value into records, and write them with [method FastVariantCodec.save_batch]."
-    OutOfMemory "OUT_OF_MEMORY" "There is not enough memory for the result. Free memory, or set [member FastVariantLimits.max_memory]."
+    OutOfMemory "OUT_OF_MEMORY" "The system has no memory for a buffer of the result. Free memory, or set [member FastVariantLimits.max_memory]."
     BadArgument "BAD_ARGUMENT" "An argument has the wrong type or is out of range, or another thread changed a container during the call. Correct the call; hold a lock while several threads use the container."
     FileError "FILE_ERROR" "A file cannot be read or written, or another process has held its lock for more than 5 seconds. The message has the path and the system's reason."
     Cancelled "CANCELLED" "[method FastVariantJob.cancel] ended the job, the editor reloaded the library, or a script created the job or result with [code]new()[/code]. Start the job again if you need its result."

@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use godot::builtin::PackedByteArray;
 use godot::prelude::VarDictionary;
 use variant_codec::frames::{self, Contents, FRAME_BYTES, Layout};
-use variant_codec::memory::check_memory;
 use variant_codec::outline::{Node, Outline, Role};
 use variant_codec::stream::{ElementType, Lanes, Precision, Sink, Source};
 use variant_codec::{Error, Limits, Result, Strictness, VariantType};
@@ -18,25 +17,8 @@ use crate::variant::keys::KeyCache;
 const DESCRIBED: usize = 10_000;
 const MAX_NODES: i64 = 100_000;
 
-/// The outline of at most `max_nodes` values.
-///
-/// # Errors
-/// Fails if there is not enough memory for the nodes.
-fn outline(bytes: &[u8], max_nodes: usize) -> Result<Outline<'_>> {
-    /// The size in bytes of the smallest value.
-    const SMALLEST: usize = 4;
-    /// The memory of a node with its texts and spans, in bytes.
-    const NODE: usize = 2 << 10;
-
-    check_memory(max_nodes.min(bytes.len() / SMALLEST).saturating_mul(NODE))?;
-    Ok(Outline::of(bytes, max_nodes))
-}
-
-/// The outline of these bytes as text, or the reason why there is not enough memory for it. Records follow each other,
-/// each with a line of its own.
+/// The outline of these bytes as text. Records follow each other, each with a line of its own.
 pub fn describe(bytes: &[u8]) -> String {
-    let whole =
-        || outline(bytes, DESCRIBED).map_or_else(|error| error.to_string(), |outline| outline.to_string());
     match frames::recognise(bytes, |_| true) {
         Ok(Contents::Values { layout: Layout { has_records: true, is_godot3: false }, .. })
             if !bytes.is_empty() =>
@@ -45,7 +27,7 @@ pub fn describe(bytes: &[u8]) -> String {
         }
         Ok(contents) => match format_error(&contents) {
             Some(error) => format!("{error}\n"),
-            None => whole(),
+            None => Outline::of(bytes, DESCRIBED).to_string(),
         },
         Err(error) => error.to_string(),
     }
@@ -92,16 +74,9 @@ fn in_words(layout: Option<Layout>) -> &'static str {
 /// # Errors
 /// Fails if memory runs out.
 pub fn to_dictionary(bytes: &[u8], max_nodes: i64) -> Result<VarDictionary> {
-    let outline = outline(bytes, max_nodes.clamp(1, MAX_NODES) as usize)
-        .and_then(|outline| check_memory(dictionaries_of(&outline)).map(|()| outline));
+    let outline = Outline::of(bytes, max_nodes.clamp(1, MAX_NODES) as usize);
     let contents = frames::recognise(bytes, |_| true)?;
-    let (outline, error) = match outline {
-        Ok(outline) => {
-            let error = format_error(&contents).or_else(|| outline.error().cloned());
-            (outline, error)
-        }
-        Err(error) => (Outline::of(&[], 1), Some(error)),
-    };
+    let error = format_error(&contents).or_else(|| outline.error().cloned());
     // The builder for decoded values makes the result, because it is fastest for thousands of Dictionaries
     // with the same keys.
     let (nothing, limits) = (Input::Owned(PackedByteArray::new()), Limits::unlimited());
@@ -110,22 +85,6 @@ pub fn to_dictionary(bytes: &[u8], max_nodes: i64) -> Result<VarDictionary> {
         VariantBuilder::new(Reading { input: &nothing, strictness, limits: &limits, keys: &mut keys });
     Inspection { outline, error, contents }.write_into(&mut builder)?;
     Ok(builder.finish().into_value().to())
-}
-
-/// The memory of the Dictionaries of all nodes, in bytes.
-fn dictionaries_of(outline: &Outline<'_>) -> usize {
-    /// The memory of a Dictionary without its texts, and of a character in a String.
-    const EMPTY: usize = 2560;
-    const CHARACTER: usize = 4;
-    /// Strings grow to the next power of two.
-    const GROWTH: usize = 2;
-
-    let texts = |node: &Node| {
-        let types = node.element_types.iter().map(String::len).sum::<usize>();
-        node.preview.len() + types
-    };
-    let nodes = outline.nodes().iter().map(|node| EMPTY + GROWTH * CHARACTER * texts(node));
-    nodes.sum::<usize>() + size_of_val(outline.spans())
 }
 
 /// The Dictionary that `inspect` returns.

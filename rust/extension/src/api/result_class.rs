@@ -6,8 +6,7 @@ use godot::global::Error as Code;
 use godot::meta::ToGodot;
 use godot::obj::{Base, Gd, NewGd};
 use godot::prelude::{GodotClass, godot_api};
-use variant_codec::memory::check_memory;
-use variant_codec::{Error, ErrorKind, Result};
+use variant_codec::{Error, ErrorKind};
 
 use super::error_code::ErrorCode;
 use super::guard::{OnFailure, guard};
@@ -150,12 +149,8 @@ impl FastVariantResult {
     }
 
     /// The result of reading columns, with the rows that lack a field.
-    ///
-    /// # Errors
-    /// [`ErrorKind::OutOfMemory`](variant_codec::ErrorKind::OutOfMemory).
-    pub fn columns(value: Variant, incomplete: &[usize]) -> Result<Gd<Self>> {
-        check_memory(size_of_val(incomplete))?;
-        Ok(Gd::from_object(Self { value, failed: indexes(incomplete), ..Self::new() }))
+    pub fn columns(value: Variant, incomplete: &[usize]) -> Gd<Self> {
+        Gd::from_object(Self { value, failed: indexes(incomplete), ..Self::new() })
     }
 
     /// The result of a batch: one value per item, including failed items.
@@ -259,8 +254,6 @@ impl FastVariantResult {
     }
 }
 
-/// The indexes as an Array, or only the first if memory is low.
 fn indexes(indexes: &[usize]) -> PackedInt32Array {
-    let most = if check_memory(size_of_val(indexes)).is_ok() { indexes.len() } else { 1 };
-    indexes.iter().take(most).map(|&index| i32::try_from(index).unwrap_or(i32::MAX)).collect()
+    indexes.iter().map(|&index| i32::try_from(index).unwrap_or(i32::MAX)).collect()
 }

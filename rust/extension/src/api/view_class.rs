@@ -8,7 +8,6 @@ use godot::meta::ToGodot;
 use godot::obj::{Base, Gd};
 use godot::prelude::{GodotClass, VarDictionary, godot_api};
 use variant_codec::format::MAX_KEY_DEPTH;
-use variant_codec::memory::check_memory;
 use variant_codec::{Error, ErrorKind, Result, VariantType};
 use variant_engine::{ContainerType, DictionaryOrEmpty, Reader, ValueOrNull, text_of};
 
@@ -266,7 +265,7 @@ impl FastVariantView {
                 let mut columns = [Column::new(steps(&key)?, type_of(value_type)?, &default.get())?];
                 fill(shown, path, &mut columns)?;
                 let [column] = columns;
-                column.into_variant()
+                Ok(column.into_variant())
             })
             .unwrap_or_default()
         })
@@ -309,7 +308,7 @@ impl FastVariantView {
         guard("FastVariantView.try_columns", || {
             let found = Self::shown(&this).and_then(|shown| {
                 let (columns, incomplete) = columns(&shown, &steps(&path)?, &types, defaults.get())?;
-                FastVariantResult::columns(columns.to_variant(), &incomplete)
+                Ok(FastVariantResult::columns(columns.to_variant(), &incomplete))
             });
             found.unwrap_or_else(|error| FastVariantResult::failed(&error))
         })
@@ -338,7 +337,6 @@ impl FastVariantView {
             Self::look(&this, "FastVariantView.rows", &path, Missing::Printed, |shown, path| {
                 let test = Test::new(&text_of(&operator), &value)?;
                 let rows = matching(shown, path, steps(&key)?, &test)?;
-                check_memory(size_of_val(&rows[..]))?;
                 Ok(PackedInt64Array::from(rows))
             })
             .unwrap_or_default()
@@ -433,7 +431,7 @@ fn columns(
 ) -> Result<(VarDictionary, Vec<usize>)> {
     let (reader, types) = (Reader::new(), types.to_variant());
     let (mut keys, mut columns) = (Vec::new(), Vec::new());
-    let (mut entries, _) = reader.entries(&types, true)?;
+    let (mut entries, _) = reader.entries(&types, true);
     while let Some((key, ty)) = reader.next_entry(&mut entries) {
         let ty = type_of(ty.try_to::<i64>().map_err(|_| {
             Error::argument("the types of columns are a Dictionary of key and Variant.Type")
@@ -447,7 +445,7 @@ fn columns(
     let incomplete = fill(shown, path, &mut columns)?;
     let mut found = VarDictionary::new();
     for (key, column) in keys.iter().zip(columns) {
-        found.set(key, &column.into_variant()?);
+        found.set(key, &column.into_variant());
     }
     Ok((found, incomplete))
 }

@@ -8,12 +8,9 @@ mod spread;
 
 use godot::builtin::{AnyArray, PackedByteArray, Variant};
 use godot::meta::ToGodot;
-use variant_codec::memory::check_memory;
 use variant_codec::{Error, ErrorKind, Limits, Strictness, VariantType};
 use variant_engine::{OwnedBytes, Reader, Slots};
 
-use crate::growing::make_room;
-use crate::memory_budget::MemoryBudget;
 use crate::thresholds::PART_BYTES;
 use crate::value;
 use crate::variant::built::Built;
@@ -46,17 +43,11 @@ pub fn encode_each<K: Default>(
     encode: impl Fn(&Variant, &mut PackedByteArray, &mut K) -> Result<(), Error> + Sync,
 ) -> Batch<PackedByteArray> {
     let reader = Reader::new();
-    let outcome = || Outcome::keeping(reasons);
-    let values = match own_if(!parallel, reader, values) {
-        Ok(values) => values,
-        Err(error) => return outcome().into_batch(Err(error)),
-    };
+    let outcome = Outcome::keeping(reasons);
+    let values = own_if(!parallel, reader, values);
     let elements = reader.elements(&values);
-    let fill = |outcome: &Outcome, slots: &mut Slots<'_>, kept: &mut K| {
+    let fill = |slots: &mut Slots<'_>, kept: &mut K| {
         let mut cost = 0;
-        if !outcome.has_memory(slots) {
-            return;
-        }
         while !slots.is_empty() && cost < PART_BYTES {
             let (index, buffer) = (slots.start(), slots.next_bytes());
             let encoded = element(&elements, index)
@@ -69,13 +60,8 @@ pub fn encode_each<K: Default>(
             }
             cost += buffer.len() + ITEM_COST;
         }
-        outcome.takes(cost);
     };
-    let (outcome, created) = outcome::run(parallel, outcome, |outcome, parallel| {
-        Slots::of_buffers(elements.len(), |slots| {
-            spread(slots, parallel, |slots, kept| fill(outcome, slots, kept));
-        })
-    });
+    let created = Slots::of_buffers(elements.len(), |slots| spread(slots, parallel, fill));
     outcome.into_batch(created)
 }
 
@@ -88,10 +74,7 @@ pub fn decode(
 ) -> Batch<Variant> {
     // Setters are scripts, which run on the calling thread and may change the caller's buffers.
     if limits.allow_objects {
-        return match owned(buffers) {
-            Ok(buffers) => decode_owned(&buffers, strictness, limits, reasons),
-            Err(error) => Outcome::keeping(reasons).into_batch(Err(error)),
-        };
+        return decode_owned(&owned(buffers), strictness, limits, reasons);
     }
     decode_each(buffers, reasons, |input, keys| {
         value::decode_all(Reading { input, strictness, limits, keys })
@@ -105,10 +88,7 @@ pub fn decode_each(
     decode: impl Fn(&Input<'_>, &mut KeyCache) -> Result<Built, Error> + Sync,
 ) -> Batch<Variant> {
     let reader = Reader::new();
-    let buffers = match own_if(false, reader, buffers) {
-        Ok(buffers) => buffers,
-        Err(error) => return Outcome::keeping(reasons).into_batch(Err(error)),
-    };
+    let buffers = own_if(false, reader, buffers);
     let elements = reader.elements(&buffers);
     let input = |index: usize| {
         let buffer = element(&elements, index)?;
@@ -121,25 +101,12 @@ pub fn decode_each(
 pub type OwnedBuffer = Result<OwnedBytes, Error>;
 
 /// Takes owned references to the buffers of an Array, as they are now.
-///
-/// # Errors
-/// [`ErrorKind::OutOfMemory`](variant_codec::ErrorKind::OutOfMemory).
-pub fn owned(buffers: &AnyArray) -> Result<Vec<OwnedBuffer>, Error> {
+pub fn owned(buffers: &AnyArray) -> Vec<OwnedBuffer> {
     let reader = Reader::new();
-    let buffers = own_if(false, reader, buffers)?;
+    let buffers = own_if(false, reader, buffers);
     let elements = reader.elements(&buffers);
     let own = |buffer: &Variant| OwnedBytes::of(reader, buffer).ok_or_else(|| no_buffer(reader, buffer));
-    let (mut owned, memory) = (Vec::new(), MemoryBudget::default());
-    make_room(&mut owned, elements.len())?;
-    for index in 0..elements.len() {
-        let buffer = element(&elements, index).and_then(own);
-        if buffer.is_err() {
-            memory.add_error();
-            memory.check()?;
-        }
-        owned.push(buffer);
-    }
-    Ok(owned)
+    (0..elements.len()).map(|index| element(&elements, index).and_then(own)).collect()
 }
 
 /// Decodes each owned buffer.
@@ -170,13 +137,11 @@ fn decode_items<'a>(
         let bytes = input.bytes().len();
         item("an item to decode", keys, |keys| Ok((decode(&input, keys)?, bytes)))
     };
-    let outcome = || Outcome::keeping(reasons);
-    let (outcome, created) = outcome::run(parallel, outcome, |outcome, parallel| {
-        Slots::of_variants(count, |slots| {
-            spread(slots, parallel, |slots, keys| {
-                fill_part(slots, outcome, |index| decode_at(index, keys));
-            });
-        })
+    let outcome = Outcome::keeping(reasons);
+    let created = Slots::of_variants(count, |slots| {
+        spread(slots, parallel, |slots, keys| {
+            fill_part(slots, &outcome, |index| decode_at(index, keys));
+        });
     });
     outcome.into_batch(created)
 }
@@ -188,12 +153,8 @@ fn no_buffer(reader: Reader, found: &Variant) -> Error {
 
 /// A copy of an Array and of the packed arrays in it, as they are now. Arrays, Dictionaries and objects in it remain
 /// shared with the caller.
-///
-/// # Errors
-/// [`ErrorKind::OutOfMemory`](variant_codec::ErrorKind::OutOfMemory).
-pub fn with_own_packed(values: &AnyArray) -> Result<AnyArray, Error> {
+pub fn with_own_packed(values: &AnyArray) -> AnyArray {
     let reader = Reader::new();
-    check_memory(values.len().saturating_mul(size_of::<Variant>()))?;
     let copy = values.duplicate_shallow();
     let shared = copy.to_variant();
     let is_packed = |value: &Variant| reader.ty(value).is_some_and(|ty| ty.shape().is_packed());
@@ -204,5 +165,5 @@ pub fn with_own_packed(values: &AnyArray) -> Result<AnyArray, Error> {
             shared.call("set", &[(index as i64).to_variant(), own]);
         }
     }
-    Ok(copy)
+    copy
 }

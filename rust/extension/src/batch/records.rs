@@ -11,9 +11,8 @@ use variant_codec::{Error, ErrorKind, Limits, Strictness, frames};
 use variant_engine::{self as engine, OwnArray, OwnedBytes, Reader, Slots};
 
 use super::failed::{Failed, Reasons};
-use super::outcome::{self, Outcome, fill_part};
+use super::outcome::{Outcome, fill_part};
 use super::spread::{ITEM_COST, Items as _, item, own_if, spread};
-use crate::memory_budget::MemoryBudget;
 use crate::parts::{Copy, copy_all};
 use crate::threads::foreground;
 use crate::threads::pool::pool;
@@ -37,7 +36,7 @@ pub fn frame(values: &AnyArray, full_objects: bool) -> Result<Vec<Vec<u8>>, Fail
 /// As [`frame`], but values that would be read as different values are errors only if `is_strict`.
 fn frame_with(values: &AnyArray, full_objects: bool, is_strict: bool) -> Result<Vec<Vec<u8>>, Failed> {
     let reader = Reader::new();
-    let values = own_if(full_objects, reader, values).map_err(|error| Failed::one(0, error))?;
+    let values = own_if(full_objects, reader, values);
     let elements = reader.elements(&values);
     frame_each(elements.len(), !full_objects, Reasons::First, |index, part, stored| {
         let otherwise = if is_strict { Objects::Refused } else { Objects::AsIds { warns: true } };
@@ -57,12 +56,9 @@ pub fn frame_each<K: Default>(
     reasons: Reasons,
     append: impl Fn(usize, &mut Vec<u8>, &mut K) -> Result<(), Error> + Sync,
 ) -> Result<Vec<Vec<u8>>, Failed> {
-    let pack = |outcome: &Outcome, items: &mut Range<usize>, kept: &mut K| {
+    let (outcome, parts) = (Outcome::keeping(reasons), Mutex::new(Vec::new()));
+    let pack = |items: &mut Range<usize>, kept: &mut K| {
         let (start, mut part) = (items.start, Vec::new());
-        if outcome.check_memory().is_err() {
-            items.start = items.end;
-            return (start, part);
-        }
         while items.left() > 0 && part.len() + (items.start - start) * ITEM_COST < PART_BYTES {
             let index = items.start;
             items.start += 1;
@@ -70,22 +66,9 @@ pub fn frame_each<K: Default>(
                 outcome.add_failed(index, error);
             }
         }
-        outcome.takes(part.capacity());
-        (start, part)
+        lock(&parts).push((start, part));
     };
-    let (outcome, parts) = outcome::run(
-        parallel,
-        || Outcome::keeping(reasons),
-        |outcome, parallel| {
-            let parts = Mutex::new(Vec::new());
-            spread(0..count, parallel, |items, kept| {
-                let part = pack(outcome, items, kept);
-                lock(&parts).push(part);
-            });
-            parts
-        },
-    );
-    outcome.check_memory().map_err(|error| Failed::one(0, error))?;
+    spread(0..count, parallel, pack);
     let (failed, _) = outcome.into_failed();
     if !failed.indexes.is_empty() {
         return Err(failed);
@@ -187,7 +170,6 @@ pub struct Unpacking {
     spent: Spent,
     /// The cost of the keys and names of the records so far.
     collisions: Collisions,
-    memory: MemoryBudget,
     values: OwnArray<Variant>,
     created: CreatedObjects,
     failed: Option<(usize, Error)>,
@@ -199,8 +181,8 @@ impl Unpacking {
         let bytes = OwnedBytes::new(bytes);
         let (records, broken) = frames::records(bytes.get().as_slice(), &limits);
         let (spent, collisions) = (Spent::default(), Collisions::default());
-        let (memory, values, created) = (MemoryBudget::default(), OwnArray::new(), CreatedObjects::default());
-        Self { bytes, records, broken, limits, spent, collisions, memory, values, created, failed: None }
+        let (values, created) = (OwnArray::new(), CreatedObjects::default());
+        Self { bytes, records, broken, limits, spent, collisions, values, created, failed: None }
     }
 
     /// Unpacks up to `count` more records, and returns whether any are left. Discards the values of records
@@ -244,32 +226,22 @@ impl Unpacking {
         let records = &records[..count.min(records.len())];
         let mut spent = self.spent;
         let mut keys = KeyCache::after(std::mem::take(&mut self.collisions));
-        let (outcome, filled) = outcome::run(parallel, Outcome::ending_at_first, |outcome, parallel| {
-            let part = UnpackedPart { records, bytes: &self.bytes, limits: &self.limits, outcome };
-            Slots::of_variants(records.len(), |slots| run(&part, slots, parallel, &mut keys, &mut spent))
-        });
+        let outcome = Outcome::ending_at_first();
+        let part = UnpackedPart { records, bytes: &self.bytes, limits: &self.limits, outcome: &outcome };
+        let filled =
+            Slots::of_variants(records.len(), |slots| run(&part, slots, parallel, &mut keys, &mut spent));
         let mut values = filled.map(|(values, ())| values).unwrap_or_else(|error| {
             outcome.add_failed(0, error);
             OwnArray::new()
         });
         (self.spent, self.collisions) = (spent, keys.collisions);
-        // A single step of a job takes too little memory for a check, so the memory of all steps is added up.
-        let memory = self.memory.charge(outcome.unchecked());
         let (failed, created) = outcome.into_failed();
         self.created.append(created);
         if let Some((index, error)) = failed.into_first() {
             values.shrink(index);
             self.failed = Some((start + index, error));
         }
-        if let Err(error) = self.values.append(values) {
-            self.failed = Some((start, error));
-        }
-        if let Err(error) = memory
-            && self.failed.is_none()
-            && self.values.len() < self.records.len()
-        {
-            self.failed = Some((self.values.len(), error));
-        }
+        self.values.append(values);
         self.failed.is_none() && self.values.len() < self.records.len()
     }
 

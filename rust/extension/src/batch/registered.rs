@@ -12,7 +12,6 @@ use super::failed::{Failed, Reasons};
 use super::outcome::{Batch, Outcome, fill_part};
 use super::records::{Unpacked, Unpacking};
 use super::spread::own_if;
-use crate::growing::make_room_in_map;
 use crate::value;
 use crate::variant::classes::Registry;
 use crate::variant::classes::graph::Graph;
@@ -23,19 +22,13 @@ use crate::variant::source::element;
 /// Encodes each value.
 pub fn encode(values: &AnyArray, registry: &Registry) -> Batch<PackedByteArray> {
     let (reader, outcome) = (Reader::new(), Outcome::keeping(Reasons::First));
-    let values = match own_if(true, reader, values) {
-        Ok(values) => values,
-        Err(error) => return outcome.into_batch(Err(error)),
-    };
+    let values = own_if(true, reader, values);
     let elements = reader.elements(&values);
     let created = Slots::of_buffers(elements.len(), |mut slots| {
-        while !slots.is_empty() && outcome.has_memory(&mut slots) {
+        while !slots.is_empty() {
             let (index, buffer) = (slots.start(), slots.next_bytes());
             match element(&elements, index).and_then(|value| value::encode_registered(value, registry)) {
-                Ok(bytes) => {
-                    outcome.takes(bytes.len());
-                    *buffer = bytes;
-                }
+                Ok(bytes) => *buffer = bytes,
                 Err(error) => outcome.add_failed(index, error),
             }
         }
@@ -46,10 +39,7 @@ pub fn encode(values: &AnyArray, registry: &Registry) -> Batch<PackedByteArray> 
 /// Decodes each buffer.
 pub fn decode(buffers: &AnyArray, limits: &Limits, registry: &Arc<Registry>) -> Batch<Variant> {
     let outcome = Outcome::keeping(Reasons::All);
-    let buffers = match super::owned(buffers) {
-        Ok(buffers) => buffers,
-        Err(error) => return outcome.into_batch(Err(error)),
-    };
+    let buffers = super::owned(buffers);
     let mut keys = KeyCache::default();
     let created = Slots::of_variants(buffers.len(), |mut slots| {
         while !slots.is_empty() {
@@ -75,7 +65,7 @@ pub fn decode(buffers: &AnyArray, limits: &Limits, registry: &Arc<Registry>) -> 
 /// one by one, so a reader would create two objects.
 pub fn frame(values: &AnyArray, registry: &Registry) -> Result<Vec<Vec<u8>>, Failed> {
     let reader = Reader::new();
-    let values = own_if(true, reader, values).map_err(|error| Failed::one(0, error))?;
+    let values = own_if(true, reader, values);
     let elements = reader.elements(&values);
     let mut part = Vec::new();
     let mut known: HashMap<u64, usize> = HashMap::new();
@@ -84,7 +74,6 @@ pub fn frame(values: &AnyArray, registry: &Registry) -> Result<Vec<Vec<u8>>, Fai
             let value = element(&elements, index)?;
             let graph = Graph::of(value, registry)?;
             for (id, class) in graph.ids() {
-                make_room_in_map(&mut known)?;
                 if let Some(first) = known.insert(id, index) {
                     return Err(Error::object(format!(
                         "an object of class {class} is also in value {first}; reading would create two; put both values into one Array"

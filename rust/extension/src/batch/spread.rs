@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use godot::builtin::{AnyArray, Variant};
 use godot::meta::ToGodot;
-use variant_codec::memory::check_memory;
 use variant_codec::{Error, ErrorKind};
 use variant_engine::{Reader, Slots};
 
@@ -67,7 +66,6 @@ pub fn spread<T: Items, K: Default>(mut items: T, parallel: bool, work: impl Fn(
     let per_part = (len - items.left()).max(1);
     if items.left() / per_part >= settings::parallel_threshold() / PART_BYTES
         && let Some(pool) = parallel.then(pool).flatten()
-        && pool.has_memory(0)
     {
         let run = |mut items: T, add: &dyn Fn(T)| {
             if !foreground::goes_on() {
@@ -109,15 +107,7 @@ pub fn item<R, K: Default>(
 
 /// The caller's Array, or a copy of it if `copied` or if reading the Array would modify it. Scripts cannot
 /// reach the copy, and several threads can read it.
-///
-/// # Errors
-/// [`ErrorKind::OutOfMemory`](variant_codec::ErrorKind::OutOfMemory).
-pub fn own_if(copied: bool, reader: Reader, array: &AnyArray) -> Result<Variant, Error> {
-    let len = array.len();
+pub fn own_if(copied: bool, reader: Reader, array: &AnyArray) -> Variant {
     let array = array.to_variant();
-    if !copied && !reader.reading_changes(&array) {
-        return Ok(array);
-    }
-    check_memory(len.saturating_mul(size_of::<Variant>()))?;
-    Ok(array.call("duplicate", &[]))
+    if copied || reader.reading_changes(&array) { array.call("duplicate", &[]) } else { array }
 }

@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 use variant_codec::sync::lock;
 
 use super::foreground::{self, Current, Progress};
-use super::pool::{STACK_BYTES, background_pool, has_memory_for, starts_threads};
+use super::pool::{STACK_BYTES, background_pool, starts_threads};
 use crate::panics::forward_panic;
 
 /// Runs `work` on the threads of the pool, if there are any, and updates `progress`.
@@ -72,7 +72,7 @@ pub fn queue(lane: Lane, make: impl FnOnce() -> Work) -> Result<(), Work> {
         Lane::Reading => (&mut workers.reading, "FastVariantCodec load"),
         Lane::Writing => (&mut workers.writing, "FastVariantCodec save"),
     };
-    if worker.is_none() && has_memory_for(1) {
+    if worker.is_none() {
         *worker = Worker::start(name);
     }
     match worker {

@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use variant_codec::memory::{has_memory_with, with_helpers};
 use variant_codec::sync::lock;
 
 use rayon::{ScopeFifo, ThreadPool, ThreadPoolBuilder};
@@ -22,12 +21,8 @@ pub const STACK_BYTES: usize = 8 << 20;
 /// loaded.
 const LONGEST_CALL: Duration = Duration::from_secs(10);
 
-/// The memory that must be free before several threads work.
-const AMPLE: usize = 128 << 20;
-
 struct Tasks<T, F> {
     tasks: Mutex<VecDeque<T>>,
-    helpers: usize,
     run: F,
 }
 
@@ -50,7 +45,7 @@ impl<T: Send, F: Fn(T, &dyn Fn(T)) + Sync> Tasks<T, F> {
         let task = lock(&self.tasks).pop_front();
         let found = task.is_some();
         if let Some(task) = task {
-            with_helpers(self.helpers, || (self.run)(task, &|task| self.add(scope, task)));
+            (self.run)(task, &|task| self.add(scope, task));
         }
         found
     }
@@ -66,10 +61,9 @@ pub fn share<T: Send, R>(
     lead: impl FnOnce(&dyn Fn(T)) -> R,
 ) -> R {
     let _waited_for = Foreground::enter();
-    let helpers = pool.helpers();
-    let tasks = Tasks { tasks: Mutex::new(VecDeque::new()), helpers, run };
+    let tasks = Tasks { tasks: Mutex::new(VecDeque::new()), run };
     pool.threads.in_place_scope_fifo(|scope| {
-        let result = with_helpers(helpers, || lead(&|task| tasks.add(scope, task)));
+        let result = lead(&|task| tasks.add(scope, task));
         while tasks.run_next(scope) {}
         result
     })
@@ -105,18 +99,9 @@ pub fn background_pool() -> Option<Arc<Pool>> {
 fn kept(pool: &LazyPool, in_background: bool, count: impl FnOnce() -> usize) -> Option<Arc<Pool>> {
     let mut pool = lock(pool);
     if pool.is_none() {
-        let count = count();
-        if !has_memory_for(count) {
-            return None;
-        }
-        *pool = Some(Pool::start(count, in_background).map(Arc::new));
+        *pool = Some(Pool::start(count(), in_background).map(Arc::new));
     }
     pool.clone().flatten()
-}
-
-/// Returns whether the stacks and heaps of this many threads fit in memory.
-pub fn has_memory_for(threads: usize) -> bool {
-    has_memory_with(threads, threads.saturating_mul(STACK_BYTES))
 }
 
 /// The configured number of threads; by default one per core, and on the web one.
@@ -182,17 +167,6 @@ impl Pool {
             .build()
             .ok()?;
         Some(Self { threads, handles })
-    }
-
-    /// The number of threads.
-    fn helpers(&self) -> usize {
-        self.threads.current_num_threads()
-    }
-
-    /// Returns whether `bytes` bytes fit in memory while all threads work. A check on one thread takes memory for a moment,
-    /// and the process would end if the engine then had too little on another.
-    pub fn has_memory(&self, bytes: usize) -> bool {
-        has_memory_with(self.helpers(), bytes.saturating_add(AMPLE))
     }
 
     /// Runs `work` on one of the threads, and waits for it.

@@ -6,8 +6,6 @@ use godot::init::is_main_thread;
 use godot::obj::{Gd, InstanceId};
 use variant_codec::{ErrorKind, Result};
 
-use crate::growing::make_room;
-
 /// Created objects without reference counting. They are freed unless the caller receives the value that holds them.
 #[derive(Default)]
 pub struct CreatedObjects(Vec<InstanceId>);
@@ -18,17 +16,9 @@ impl CreatedObjects {
         self.0.extend(created.0.drain(start..));
     }
 
-    /// Takes ownership of an object. If this fails, frees the object.
-    ///
-    /// # Errors
-    /// [`ErrorKind::OutOfMemory`].
-    pub fn push(&mut self, id: InstanceId) -> Result<()> {
-        if let Err(error) = make_room(&mut self.0, 1) {
-            drop(Self(vec![id]));
-            return Err(error);
-        }
+    /// Takes ownership of an object.
+    pub fn push(&mut self, id: InstanceId) {
         self.0.push(id);
-        Ok(())
     }
 
     pub fn len(&self) -> usize {

@@ -287,7 +287,7 @@ impl Row {
         let mut building = Building::new();
         let mut texts = Vec::new();
         building.open_dictionary(&ContainerType::Untyped, &ContainerType::Untyped);
-        let (mut entries, _) = reader.entries(dictionary, false)?;
+        let (mut entries, _) = reader.entries(dictionary, false);
         while let Some((key, _)) = reader.next_entry(&mut entries) {
             debug_assert!(reader.ty(key) == Some(VariantType::String));
             texts.push(key.to::<GString>().to_string().into());

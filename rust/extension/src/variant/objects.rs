@@ -16,7 +16,6 @@ use variant_codec::{Error, Result, Strictness, VariantType};
 use variant_engine::{Reader, set_property, string, text_of};
 
 use super::classes::Methods;
-use crate::memory_budget::MemoryBudget;
 
 /// The classes and scripts of objects, and the names of their properties: each is looked up once in a call.
 #[derive(Default)]
@@ -25,8 +24,6 @@ pub struct KnownObjects {
     db: Option<Gd<ClassDb>>,
     classes: Vec<Rc<Class>>,
     scripts: Vec<Rc<KnownScript>>,
-    /// The memory of the objects that the call creates.
-    pub memory: Rc<MemoryBudget>,
 }
 
 /// A native class that may be instantiated.
@@ -67,11 +64,10 @@ impl KnownObjects {
     /// A new object of a native class, and its Variant.
     ///
     /// # Errors
-    /// Fails if there is no memory; for classes that do not exist or cannot be instantiated; for scripts, which would
+    /// Fails for classes that do not exist or cannot be instantiated; for scripts, which would
     /// run code from the data; and for engine singletons, because a second instance breaks the engine.
     pub fn instantiate(&mut self, class: Text<'_>) -> Result<(NewObject, Variant)> {
         let class = self.class(class)?;
-        self.memory.charge_object()?;
         let value = self.db.get_or_insert_with(ClassDb::singleton).instantiate(&class.name);
         let object = value.try_to::<Gd<Object>>().map_err(|_| {
             Error::object(format!("the engine failed to create an object of class {}", quoted(&class.text)))

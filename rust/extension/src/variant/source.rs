@@ -9,7 +9,6 @@ use godot::classes::Object;
 use godot::obj::Gd;
 use variant_codec::error::Step;
 use variant_codec::format::{self, Shape};
-use variant_codec::memory::check_memory;
 use variant_codec::stream::{ElementType, Measure, NodePathParts, Sink, Source, Text};
 use variant_codec::{EncodeOptions, Error, ErrorKind, Result, VariantType};
 use variant_engine::{
@@ -339,8 +338,7 @@ impl<'a, 's> Walker<'a, 's> {
             let elements = self.reader.elements(container);
             return (0..elements.len()).any(|index| elements.get(index).is_none_or(may_hold_objects));
         }
-        // If there is no memory for the entries, the caller fails to read them too.
-        let Ok((mut entries, _)) = self.reader.entries(container, false) else { return true };
+        let (mut entries, _) = self.reader.entries(container, false);
         while let Some((key, value)) = self.reader.next_entry(&mut entries) {
             if may_hold_objects(key) || may_hold_objects(value) {
                 return true;
@@ -459,7 +457,7 @@ impl<'a, 's> Walker<'a, 's> {
         if self.strict {
             self.check_values(variant)?;
         }
-        let (mut entries, len) = self.reader.entries(variant, self.runs_getters(variant))?;
+        let (mut entries, len) = self.reader.entries(variant, self.runs_getters(variant));
         let mut dictionary = self.begin_dictionary(variant, sink, len)?;
         let mut keys = StrictKeys::default();
         match entries.in_place() {
@@ -482,7 +480,7 @@ impl<'a, 's> Walker<'a, 's> {
     fn check_containers(self, dictionary: &Variant) -> Result<()> {
         let mut building = Building::new();
         building.open_dictionary(&ContainerType::Untyped, &ContainerType::Untyped);
-        let (mut entries, len) = self.reader.entries(dictionary, false)?;
+        let (mut entries, len) = self.reader.entries(dictionary, false);
         let mut containers = 0;
         for index in 0..len {
             let (key, _) = self.reader.next_entry(&mut entries).ok_or_else(dictionary_changed)?;
@@ -516,7 +514,7 @@ impl<'a, 's> Walker<'a, 's> {
         if matches!(declared, ContainerType::Untyped) {
             return Ok(());
         }
-        let (mut entries, len) = self.reader.entries(variant, false)?;
+        let (mut entries, len) = self.reader.entries(variant, false);
         for index in 0..len {
             let (key, value) = self.reader.next_entry(&mut entries).ok_or_else(dictionary_changed)?;
             if !self.fits(&declared, value) {
@@ -629,11 +627,7 @@ impl<'a, 's> Walker<'a, 's> {
 
     #[inline(never)]
     fn write_node_path<S: Sink>(self, variant: &Variant, sink: &mut S) -> Result<()> {
-        /// The working memory of a name, in bytes.
-        const PER_NAME: usize = 64;
-
         let path = variant.to::<NodePath>();
-        check_memory((path.get_name_count() + path.get_subname_count()).saturating_mul(PER_NAME))?;
         let names: Vec<Name> = (0..path.get_name_count()).map(|i| self.name(path.get_name(i))).collect();
         let subnames: Vec<Name> =
             (0..path.get_subname_count()).map(|i| self.name(path.get_subname(i))).collect();

@@ -69,8 +69,6 @@ impl<'k> Sink for Validator<'k> {
     /// Whether the object is in a key.
     type Object = bool;
     type Strings = Option<StringSlots<'k>>;
-    const BUILDS: bool = true;
-
     hand_over! {
         nil();
         bool(value: bool);

@@ -11,7 +11,6 @@ use variant_codec::lanes::doubles as reals;
 #[cfg(not(feature = "double"))]
 use variant_codec::lanes::singles as reals;
 use variant_codec::limits::Spent;
-use variant_codec::memory::check_memory;
 use variant_codec::stream::Text;
 use variant_codec::{Error, Limits, Result, VariantType, View, lanes};
 use variant_engine::{Reader, string};
@@ -20,8 +19,6 @@ use super::held::decode_part;
 use super::path::{Step, inside, words};
 use super::rows::{EachRow, for_each_row, in_no_row};
 use super::shown::Shown;
-use crate::growing::{add, push};
-use crate::memory_budget::MemoryBudget;
 use crate::variant::input::Input;
 use crate::variant::keys::KeyCache;
 
@@ -74,15 +71,16 @@ impl Cells {
             value.try_to_relaxed().map_err(|_| misfit(value, ty))
         }
         match self {
-            Self::Int(cells) => add(cells, to(value, ty)?),
-            Self::Float(cells) => add(cells, to(value, ty)?),
-            Self::Text(cells) => add(cells, to(value, ty)?),
-            Self::Vector2(cells) => add(cells, to(value, ty)?),
-            Self::Vector3(cells) => add(cells, to(value, ty)?),
-            Self::Vector4(cells) => add(cells, to(value, ty)?),
-            Self::Color(cells) => add(cells, to(value, ty)?),
-            Self::Any(cells) => push(cells, value),
+            Self::Int(cells) => cells.push(to(value, ty)?),
+            Self::Float(cells) => cells.push(to(value, ty)?),
+            Self::Text(cells) => cells.push(to(value, ty)?),
+            Self::Vector2(cells) => cells.push(to(value, ty)?),
+            Self::Vector3(cells) => cells.push(to(value, ty)?),
+            Self::Vector4(cells) => cells.push(to(value, ty)?),
+            Self::Color(cells) => cells.push(to(value, ty)?),
+            Self::Any(cells) => cells.push(value),
         }
+        Ok(())
     }
 
     /// Adds a field of the cells' type; `decode` decodes it if there is no packed array for the type.
@@ -90,57 +88,46 @@ impl Cells {
     fn read<D: Dialect>(
         &mut self,
         field: &View<'_, D>,
-        memory: &MemoryBudget,
         decode: impl FnOnce(&View<'_, D>) -> Result<Variant>,
     ) -> Result<()> {
         match self {
-            Self::Any(cells) => {
-                let value = decode(field)?;
-                memory.built(field.range()?.len())?;
-                push(cells, &value)
-            }
-            Self::Int(cells) => add(cells, field.as_i64()?),
-            Self::Float(cells) => add(cells, field.as_f64()?),
+            Self::Any(cells) => cells.push(&decode(field)?),
+            Self::Int(cells) => cells.push(field.as_i64()?),
+            Self::Float(cells) => cells.push(field.as_f64()?),
             // Charges the text to the limits, because many rows may share it.
-            Self::Text(cells) if field.may_be_shared() => add(cells, decode(field)?.stringify()),
-            Self::Text(cells) => {
-                let text = field.as_str()?;
-                memory.text(text.len())?;
-                add(cells, string(Text::Utf8(&text)))
-            }
+            Self::Text(cells) if field.may_be_shared() => cells.push(decode(field)?.stringify()),
+            Self::Text(cells) => cells.push(string(Text::Utf8(&field.as_str()?))),
             Self::Vector2(cells) => {
                 let [x, y] = reals(field.as_lanes()?);
-                add(cells, Vector2 { x, y })
+                cells.push(Vector2 { x, y });
             }
             Self::Vector3(cells) => {
                 let [x, y, z] = reals(field.as_lanes()?);
-                add(cells, Vector3 { x, y, z })
+                cells.push(Vector3 { x, y, z });
             }
             Self::Vector4(cells) => {
                 let [x, y, z, w] = reals(field.as_lanes()?);
-                add(cells, Vector4 { x, y, z, w })
+                cells.push(Vector4 { x, y, z, w });
             }
             Self::Color(cells) => {
                 let [r, g, b, a] = lanes::singles(field.as_lanes()?);
-                add(cells, Color { r, g, b, a })
+                cells.push(Color { r, g, b, a });
             }
         }
+        Ok(())
     }
 
-    fn into_variant(self) -> Result<Variant> {
-        fn with_memory<T>(cells: &[T]) -> Result<&[T]> {
-            check_memory(size_of_val(cells)).map(|()| cells)
-        }
-        Ok(match self {
-            Self::Int(cells) => PackedInt64Array::from(with_memory(&cells)?).to_variant(),
-            Self::Float(cells) => PackedFloat64Array::from(with_memory(&cells)?).to_variant(),
-            Self::Text(cells) => PackedStringArray::from(with_memory(&cells)?).to_variant(),
-            Self::Vector2(cells) => PackedVector2Array::from(with_memory(&cells)?).to_variant(),
-            Self::Vector3(cells) => PackedVector3Array::from(with_memory(&cells)?).to_variant(),
-            Self::Vector4(cells) => PackedVector4Array::from(with_memory(&cells)?).to_variant(),
-            Self::Color(cells) => PackedColorArray::from(with_memory(&cells)?).to_variant(),
+    fn into_variant(self) -> Variant {
+        match self {
+            Self::Int(cells) => PackedInt64Array::from(&cells[..]).to_variant(),
+            Self::Float(cells) => PackedFloat64Array::from(&cells[..]).to_variant(),
+            Self::Text(cells) => PackedStringArray::from(&cells[..]).to_variant(),
+            Self::Vector2(cells) => PackedVector2Array::from(&cells[..]).to_variant(),
+            Self::Vector3(cells) => PackedVector3Array::from(&cells[..]).to_variant(),
+            Self::Vector4(cells) => PackedVector4Array::from(&cells[..]).to_variant(),
+            Self::Color(cells) => PackedColorArray::from(&cells[..]).to_variant(),
             Self::Any(cells) => cells.to_variant(),
-        })
+        }
     }
 }
 
@@ -183,10 +170,7 @@ impl Column {
     }
 
     /// The cells as a packed array, or as an Array if there is none for their type.
-    ///
-    /// # Errors
-    /// [`ErrorKind::OutOfMemory`](variant_codec::ErrorKind::OutOfMemory).
-    pub fn into_variant(self) -> Result<Variant> {
+    pub fn into_variant(self) -> Variant {
         self.cells.into_variant()
     }
 }
@@ -199,8 +183,7 @@ impl Column {
 /// column without default.
 pub fn fill(shown: &Shown, path: &[Step], columns: &mut [Column]) -> Result<Vec<usize>> {
     let paths: Vec<Vec<Step>> = columns.iter().map(|column| column.path.clone()).collect();
-    let (memory, incomplete) = (MemoryBudget::default(), Vec::new());
-    let mut filling = Filling { columns, keys: KeyCache::default(), memory, incomplete, has_rows: false };
+    let mut filling = Filling { columns, keys: KeyCache::default(), incomplete: Vec::new(), has_rows: false };
     for_each_row(shown, path, &paths, &mut filling)?;
     let Filling { columns, incomplete, has_rows, .. } = filling;
     if has_rows {
@@ -212,7 +195,6 @@ pub fn fill(shown: &Shown, path: &[Step], columns: &mut [Column]) -> Result<Vec<
 struct Filling<'c> {
     columns: &'c mut [Column],
     keys: KeyCache,
-    memory: MemoryBudget,
     incomplete: Vec<usize>,
     has_rows: bool,
 }
@@ -234,9 +216,7 @@ impl EachRow for Filling<'_> {
                 Some(field) if field.ty() == *ty => {
                     *is_found = true;
                     cells
-                        .read(field, &self.memory, |field| {
-                            decode_part(field, input, limits, &mut self.keys, spent)
-                        })
+                        .read(field, |field| decode_part(field, input, limits, &mut self.keys, spent))
                         .map_err(|error| inside(path, error))?;
                 }
                 field => {
@@ -249,7 +229,7 @@ impl EachRow for Filling<'_> {
             }
         }
         if !is_complete {
-            add(&mut self.incomplete, usize::try_from(index).unwrap_or(usize::MAX))?;
+            self.incomplete.push(usize::try_from(index).unwrap_or(usize::MAX));
         }
         Ok(())
     }

@@ -12,7 +12,6 @@ use super::path::{Step, inside, words};
 use super::quiet::sought;
 use super::records::Records;
 use super::shown::Shown;
-use crate::growing::add;
 use crate::variant::input::Input;
 use crate::variant::keys::KeyCache;
 use crate::variant::nested::Nested;
@@ -211,7 +210,7 @@ pub fn matching(shown: &Shown, path: &[Step], field: Vec<Step>, test: &Test) -> 
             self.is_missing = false;
             let is_met = self.test.is_met(field, input, limits, &mut self.keys, spent);
             if is_met.map_err(|error| inside(self.path, error))? {
-                add(&mut self.found, index as i64)?;
+                self.found.push(index as i64);
             }
             Ok(())
         }

@@ -11,8 +11,6 @@ use variant_codec::{Error, Limits, Result, VariantType};
 use super::held::{Format, Found, Held, built, decode, decode_record, in_either};
 use super::path::Step;
 use super::records::{Records, inside};
-use crate::growing::push;
-use crate::memory_budget::MemoryBudget;
 use crate::variant::keys::KeyCache;
 
 /// The contents of a view: a value, or records. Any thread may read them.
@@ -215,14 +213,13 @@ fn range_of(found: &Found<'_>, held: &Held) -> Result<[u64; 2]> {
 
 fn slice_of_records(records: &Records, begin: i64, end: i64) -> Result<VarArray> {
     let (mut values, mut keys, mut spent) = (VarArray::new(), KeyCache::default(), Spent::default());
-    let memory = MemoryBudget::default();
     // Counts all records only if an index is negative.
     let len = if begin >= 0 && end >= 0 { u64::MAX } else { records.len()? };
     let range = place(begin, len)..place(end, len);
     records.for_each(range, |_, record| {
         let value = decode_record(record, records.format(), records.limits(), &mut spent, &mut keys)?;
-        memory.built(record.len())?;
-        push(&mut values, &value)
+        values.push(&value);
+        Ok(())
     })?;
     Ok(values)
 }

@@ -23,7 +23,7 @@ use crate::suite::{self, Access};
 use crate::workspace::Workspace;
 use crate::{godot, godot3};
 
-use Mode::{Direct, OneThread, Portable, SharedOut};
+use Mode::{Direct, Portable, SharedOut};
 
 /// All activities, in the order in which they run.
 const ACTIVITIES: &[Activity] = &[
@@ -66,10 +66,6 @@ const ACTIVITIES: &[Activity] = &[
     .test(&[(Direct, 60)]),
     activity("worst", "seconds", "search for packets that take much time or memory", script::search),
     activity("fuzz", "executions", "libFuzzer on every target of tests/fuzz", fuzz::run),
-    activity("memory", "kinds of values", "every method in an address space that is too small", script::run)
-        .modes(&[Direct, OneThread, Portable])
-        .test(&[(Direct, 13), (OneThread, 4), (Portable, 4)])
-        .unless(|| (!cfg!(target_os = "linux")).then_some("only Linux limits the address space")),
     activity("panics", "calls", "a panic in every method; none must reach the script", |on, _| {
         suite::panics(on.workspace, on.godot).map(Done::from)
     })
@@ -144,8 +140,6 @@ pub enum Mode {
     Portable,
     /// Split every value among 4 threads, however small
     SharedOut,
-    /// Direct, without worker threads
-    OneThread,
 }
 
 impl Mode {
@@ -155,7 +149,6 @@ impl Mode {
             Direct => DEFAULT,
             Portable => Access { portable: true, ..DEFAULT },
             SharedOut => Access { threads: Some(4), threshold: Some(0), portable: false },
-            OneThread => Access { threads: Some(1), ..DEFAULT },
         }
     }
 }

@@ -6,7 +6,6 @@ use godot::meta::ToGodot;
 use godot::obj::Singleton;
 use variant_codec::error::Oddity;
 use variant_codec::format::BOM;
-use variant_codec::memory::check_memory;
 use variant_codec::stream::{
     Decoder, ElementType, Header, Lanes, NodePathParts, Part, PartSink, Precision, Sink, Text,
 };
@@ -105,8 +104,6 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
     type Dictionary = DictionaryFrame;
     type Object = NewObject;
     type Strings = StringSlots<'s>;
-    const BUILDS: bool = true;
-
     #[inline(always)]
     fn value_starts(&mut self, at: usize, _header: Header) {
         self.value_at = at;
@@ -206,9 +203,6 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
     }
 
     fn node_path(&mut self, path: NodePathParts<'_>) -> Result<()> {
-        /// The memory that a name takes in all copies of the path together, in bytes.
-        const PER_NAME: usize = 256;
-
         self.check_names(path)?;
         if let Some(offset) = self.offset_of(&path)
             && self.input.with_packed(|bytes| self.building.put_decoded(VariantType::NodePath, bytes, offset))
@@ -219,7 +213,6 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
             self.building.put_node_path(if path.absolute { "/" } else { "" });
             return Ok(());
         }
-        check_memory((path.names.len() + path.subnames.len()).saturating_mul(PER_NAME))?;
         // Names may contain separators, so the path cannot be made from one text.
         let (names, subnames) = (marked(path.names), marked(path.subnames));
         let (names, subnames) = (texts(&names), texts(&subnames));
@@ -508,7 +501,7 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
     fn begin_object(&mut self, class: Text<'_>, _properties: usize) -> Result<NewObject> {
         let (object, value) = self.keys.objects.instantiate(class)?;
         if let Some(id) = object.uncounted_id() {
-            self.created.push(id)?;
+            self.created.push(id);
         }
         self.building.put(value);
         Ok(object)

@@ -4,18 +4,14 @@ use godot::builtin::{StringName, Variant};
 use godot::classes::{Object, Script};
 use godot::obj::Gd;
 use variant_codec::format::ENCODED_OBJECT_AS_ID;
-use variant_codec::memory::check_memory;
 use variant_codec::stream::ElementType;
 use variant_codec::{Error, ErrorKind, Result, Strictness, VariantType};
-use variant_engine::{ContainerType, Converted, is_instance, string, values_inside};
+use variant_engine::{ContainerType, Converted, is_instance, string};
 
 use super::{VariantBuilder, unfinished};
 use crate::variant::built::{CreatedObjects, check_converted_text};
 use crate::variant::objects;
 use crate::variant::stored::{label, type_label};
-
-/// The memory to allow for a value's text, in bytes. Only a String or a packed array has a longer text.
-const TEXT_OF_VALUE: usize = 1 << 10;
 
 pub(super) struct TypedArray {
     pub element: ContainerType,
@@ -87,10 +83,6 @@ impl VariantBuilder<'_, '_> {
     /// [`ErrorKind::TextTooLarge`].
     fn converted(&mut self, declared: &ContainerType, value: &Variant) -> Result<Option<Variant>> {
         let ContainerType::Builtin(target) = declared else { return Ok(None) };
-        if *target == VariantType::PackedStringArray {
-            // The engine makes the text at once, and its length is checked afterwards.
-            check_memory(values_inside(value).saturating_mul(TEXT_OF_VALUE))?;
-        }
         let Some(Converted { value, text }) = self.conversions.convert(*target, value) else {
             return Ok(None);
         };

@@ -8,7 +8,6 @@ use godot::classes::{ClassDb, Engine, Object, ResourceLoader, Script};
 use godot::obj::{EngineBitfield, Gd, Singleton};
 use godot::register::info::PropertyUsageFlags;
 use variant_codec::error::Step;
-use variant_codec::memory::check_memory;
 use variant_codec::{Error, ErrorKind, Result, VariantType};
 use variant_engine::{Building, ContainerType, HeldObject, Reader, class_name, text_of};
 
@@ -309,11 +308,6 @@ pub fn held_types(object: &HeldObject, property: &StringName) -> [ContainerType;
     Reader::new().declared_types(&held)
 }
 
-/// Approximate memory of a Dictionary's entry, in bytes.
-pub const ENTRY_BYTES: usize = 128;
-/// Approximate memory of a StringName or a String that is created for an element, in bytes.
-const TEXT_BYTES: usize = 160;
-
 /// Copies a container into one with these element types.
 ///
 /// # Errors
@@ -321,7 +315,6 @@ const TEXT_BYTES: usize = 160;
 pub fn typed(container: &Variant, types: &[ContainerType; 2], checks: &Checks) -> Result<Variant> {
     let reader = Reader::new();
     let mut building = Building::new();
-    let text_bytes = types.iter().filter(|ty| is_text(ty)).count() * TEXT_BYTES;
     let fitting = |declared: &ContainerType, value: &Variant| match declared {
         _ if declared.takes(value) => Ok(value.clone()),
         ContainerType::Builtin(ty) if let Some(same) = checks.converted(value, *ty)? => Ok(same),
@@ -336,7 +329,6 @@ pub fn typed(container: &Variant, types: &[ContainerType; 2], checks: &Checks) -
     };
     if reader.ty(container) == Some(VariantType::Array) {
         let elements = reader.elements(container);
-        check_memory(elements.len().saturating_mul(size_of::<Variant>() + text_bytes))?;
         if !building.open_array(elements.len(), &types[0]) {
             return Err(ErrorKind::OutOfMemory(elements.len() * size_of::<Variant>()).into());
         }
@@ -347,8 +339,7 @@ pub fn typed(container: &Variant, types: &[ContainerType; 2], checks: &Checks) -
         }
         building.close_array();
     } else {
-        let (mut entries, len) = reader.entries(container, false)?;
-        check_memory(len.saturating_mul(ENTRY_BYTES + text_bytes))?;
+        let (mut entries, len) = reader.entries(container, false);
         building.open_dictionary(&types[0], &types[1]);
         for index in 0..len {
             let Some((key, value)) = reader.next_entry(&mut entries) else { break };
@@ -369,10 +360,6 @@ pub fn typed(container: &Variant, types: &[ContainerType; 2], checks: &Checks) -
         }
     }
     Ok(building.finish())
-}
-
-fn is_text(declared: &ContainerType) -> bool {
-    matches!(declared, ContainerType::Builtin(VariantType::String | VariantType::StringName))
 }
 
 /// The values of an enum of a script or native class. `name` is from a property's description, such as

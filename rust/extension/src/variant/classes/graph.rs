@@ -10,11 +10,9 @@ use godot::builtin::{StringName, VarDictionary, Variant};
 use variant_codec::error::quoted;
 use variant_codec::format::MAX_DEPTH;
 use variant_codec::{Error, ErrorKind, Result, VariantType};
-use variant_engine::{ContainerType, HeldObject, Reader};
+use variant_engine::{ContainerType, HeldObject, Reader, text_of};
 
 use super::{ById, Class, Registry, UNKNOWN, resources, tag};
-use crate::growing::{add, make_room_in_map, text_of_name};
-use crate::memory_budget::MemoryBudget;
 use crate::variant::nested::Nested;
 
 /// The level from which objects are written to the table, so that long chains of objects do not nest deeply.
@@ -26,8 +24,6 @@ const MOST_CONTAINERS: usize = 1 << 28;
 /// The number of values after which containers are remembered, so that one that holds itself is not visited at each
 /// level.
 const MANY_VALUES: usize = 1 << 14;
-/// The memory for the name of an unknown property, in addition to its text.
-const PER_NAME: usize = 64;
 
 #[derive(Default)]
 pub struct Graph {
@@ -83,19 +79,18 @@ impl Graph {
     /// Collects the objects of a value. Getters run.
     ///
     /// # Errors
-    /// Fails if the value is too large, memory runs out, or calls nest too deeply. Other errors are reported
+    /// Fails if the value is too large, or calls nest too deeply. Other errors are reported
     /// when the value is written, with their path.
     pub fn of(value: &Variant, registry: &Registry) -> Result<Self> {
         let _running = Nested::enter()?;
         let mut graph = Self::default();
-        let memory = MemoryBudget::default();
-        graph.walk(value, &memory, |graph, object, _| graph.collect(object, registry, &memory))?;
+        graph.walk(value, |graph, object, _| graph.collect(object, registry))?;
         // Getters may have changed containers. From here on, no script runs.
-        graph.walk(value, &memory, |graph, object, place| graph.place(&object, place))?;
+        graph.walk(value, |graph, object, place| graph.place(&object, place))?;
         for (index, found) in graph.objects.iter_mut().enumerate() {
             if found.is_placed && found.is_in_table && matches!(found.form, Form::Object(_)) {
                 found.slot = Some(graph.table.len());
-                add(&mut graph.table, index)?;
+                graph.table.push(index);
             }
         }
         Ok(graph)
@@ -106,8 +101,7 @@ impl Graph {
     fn walk(
         &mut self,
         value: &Variant,
-        memory: &MemoryBudget,
-        mut visit: impl FnMut(&mut Self, Variant, Place) -> Result<Option<usize>>,
+        mut visit: impl FnMut(&mut Self, Variant, Place) -> Option<usize>,
     ) -> Result<()> {
         let reader = Reader::new();
         let mut visits = vec![Visit(value.clone(), 0, false)];
@@ -117,16 +111,15 @@ impl Graph {
         let mut seen = HashMap::new();
         while let Some(Visit(value, depth, in_key)) = visits.pop() {
             let added = visits.len();
-            let mut queue = |value: &Variant, depth: u32, in_key: bool| match may_hold_objects(reader, value)
-            {
-                true => add(&mut visits, Visit(value.clone(), depth + 1, in_key)),
-                false => Ok(()),
+            let mut queue = |value: &Variant, depth: u32, in_key: bool| {
+                if may_hold_objects(reader, value) {
+                    visits.push(Visit(value.clone(), depth + 1, in_key));
+                }
             };
             let identity = if queued > MANY_VALUES { reader.identity(&value) } else { 0 };
             if identity != 0 {
                 // A container that is found again has no new objects. If it is found a third time, all its objects
                 // are known to be referred to more than once.
-                make_room_in_map(&mut seen)?;
                 let times = seen.entry((identity, in_key)).or_insert(0_u8);
                 *times += 1;
                 if *times > 2 {
@@ -145,26 +138,26 @@ impl Graph {
                     if !is_plain(&reader.array_type(&value)) {
                         (0..elements.len())
                             .filter_map(|index| elements.get(index))
-                            .try_for_each(|element| queue(element, depth, in_key))?;
+                            .for_each(|element| queue(element, depth, in_key));
                     }
                 }
                 Some(VariantType::Dictionary) => {
                     let (key, held) = reader.dictionary_types(&value);
                     if !(is_plain(&key) && is_plain(&held)) {
-                        let (mut entries, _) = reader.entries(&value, false)?;
+                        let (mut entries, _) = reader.entries(&value, false);
                         while let Some((key, held)) = reader.next_entry(&mut entries) {
-                            queue(key, depth, true)?;
-                            queue(held, depth, in_key)?;
+                            queue(key, depth, true);
+                            queue(held, depth, in_key);
                         }
                     }
                 }
                 Some(VariantType::Object) => {
                     let place = Place { in_key, needs_table: in_key || depth >= INLINE_LEVELS };
-                    let Some(index) = visit(self, value, place)? else { continue };
+                    let Some(index) = visit(self, value, place) else { continue };
                     let depth = if place.needs_table { 2 } else { depth };
                     self.values[self.objects[index].values.clone()]
                         .iter()
-                        .try_for_each(|value| queue(value, depth, false))?;
+                        .for_each(|value| queue(value, depth, false));
                 }
                 _ => continue,
             }
@@ -172,9 +165,7 @@ impl Graph {
             if containers > MOST_CONTAINERS {
                 return Err(ErrorKind::TooLarge.into());
             }
-            let added_now = visits.len() - added.min(visits.len());
-            queued += added_now;
-            memory.charge(added_now * size_of::<Visit>())?;
+            queued += visits.len() - added.min(visits.len());
             // Visit them in the order in which they will be written.
             visits[added..].reverse();
         }
@@ -182,96 +173,74 @@ impl Graph {
     }
 
     /// Collects an object and its values, unless it is known. Getters run.
-    fn collect(
-        &mut self,
-        object: Variant,
-        registry: &Registry,
-        memory: &MemoryBudget,
-    ) -> Result<Option<usize>> {
-        let Some(object) = HeldObject::of(object) else { return Ok(None) };
-        if self.by_id.contains_key(&object.id()) {
-            return Ok(None);
-        }
-        make_room_in_map(&mut self.by_id)?;
+    fn collect(&mut self, object: Variant, registry: &Registry) -> Option<usize> {
+        let object = HeldObject::of(object).filter(|object| !self.by_id.contains_key(&object.id()))?;
         let index = self.objects.len();
         self.by_id.insert(object.id(), index);
-        let found = self.add(&object, registry, memory)?;
-        memory.charge(size_of::<Found>() + 64)?;
-        memory.charge(found.values.len() * size_of::<Variant>())?;
-        add(&mut self.objects, found)?;
-        Ok(Some(index))
+        let found = self.add(&object, registry);
+        self.objects.push(found);
+        Some(index)
     }
 
     /// Notes where an object will be written. An unknown object, which a getter has added, is refused by the
     /// writer.
-    fn place(&mut self, object: &Variant, place: Place) -> Result<Option<usize>> {
-        let Some(&index) = self.by_id.get(&Reader::new().live_object_id(object)) else { return Ok(None) };
+    fn place(&mut self, object: &Variant, place: Place) -> Option<usize> {
+        let index = *self.by_id.get(&Reader::new().live_object_id(object))?;
         let found = &mut self.objects[index];
         let is_known = std::mem::replace(&mut found.is_placed, true);
         found.is_in_table |= is_known || place.needs_table;
         if place.in_key {
-            self.check_key(index)?;
+            self.check_key(index);
         }
-        Ok((!is_known).then_some(index))
+        (!is_known).then_some(index)
     }
 
     /// Refuses a resource in a key if another key has a second instance of the same resource: both keys would be read
     /// as one.
-    fn check_key(&mut self, index: usize) -> Result<()> {
-        let Form::Resource(place) = &self.objects[index].form else { return Ok(()) };
-        make_room_in_map(&mut self.keys)?;
+    fn check_key(&mut self, index: usize) {
+        let Form::Resource(place) = &self.objects[index].form else { return };
         if *self.keys.entry(place.1.clone()).or_insert(index) != index {
             let reason = format!("two keys are the resource {}, which was loaded twice", quoted(&place.1));
             self.objects[index].form = Form::Refused(Box::new(Error::object(reason)));
         }
-        Ok(())
     }
 
     /// An object; adds the values of its properties.
-    fn add(&mut self, object: &HeldObject, registry: &Registry, memory: &MemoryBudget) -> Result<Found> {
+    fn add(&mut self, object: &HeldObject, registry: &Registry) -> Found {
         let first = self.values.len();
         let mut unknown = None;
         let form = self.form(object, registry).and_then(|form| {
             if let Form::Object(class) = &form
                 && class.keeps_unknown
             {
-                unknown = self.add_unknown(object, class, memory)?;
+                unknown = self.add_unknown(object, class)?;
             }
             Ok(form)
         });
-        let form = match form {
-            Err(error) if matches!(error.kind(), ErrorKind::OutOfMemory(_)) => return Err(error),
-            form => form.unwrap_or_else(|error| Form::Refused(Box::new(error))),
-        };
+        let form = form.unwrap_or_else(|error| Form::Refused(Box::new(error)));
         let values = first..self.values.len();
-        Ok(Found { id: object.id(), form, values, unknown, slot: None, is_placed: false, is_in_table: false })
+        Found { id: object.id(), form, values, unknown, slot: None, is_placed: false, is_in_table: false }
     }
 
     /// Adds the properties that were kept although the class does not have them.
     ///
     /// # Errors
     /// Fails if they were changed to something that a reader would not accept as properties.
-    fn add_unknown(
-        &mut self,
-        object: &HeldObject,
-        class: &Class,
-        memory: &MemoryBudget,
-    ) -> Result<Option<Box<[String]>>> {
+    fn add_unknown(&mut self, object: &HeldObject, class: &Class) -> Result<Option<Box<[String]>>> {
         let kept = object.get(&StringName::from(UNKNOWN)).unwrap_or_default();
         let Ok(kept) = kept.try_to::<VarDictionary>() else { return Ok(None) };
         let mut names = Vec::new();
         for (name, value) in kept.iter_shared() {
             let is_text =
                 matches!(Reader::new().ty(&name), Some(VariantType::String | VariantType::StringName));
-            let name = text_of_name(&name)?;
+            let name = text_of(&name.stringify());
             if !is_text || tag::is_tag(&name) {
                 let reason = format!("the metadata of unknown properties has the key {}", quoted(&name));
                 return Err(Error::object(reason));
             }
             if class.position(&name).is_none() {
-                memory.charge(2 * name.len() + PER_NAME)?;
-                add(&mut names, name)?;
-                add(&mut self.values, value)?;
+                names.push(name);
+                self.values.push(value);
             }
         }
         Ok((!names.is_empty()).then(|| names.into()))
@@ -285,7 +254,7 @@ impl Graph {
         class.check_kind(object)?;
         for property in &class.properties {
             match object.get(&property.name) {
-                Some(value) => add(&mut self.values, value)?,
+                Some(value) => self.values.push(value),
                 None => return Err(Error::object("freed by its own getter")),
             }
         }

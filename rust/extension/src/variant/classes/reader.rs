@@ -4,7 +4,6 @@
 
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
-use std::rc::Rc;
 use std::sync::Arc;
 
 use godot::builtin::{AnyDictionary, GString, StringName, VarDictionary, Variant};
@@ -12,15 +11,12 @@ use godot::classes::Object;
 use godot::meta::ToGodot;
 use godot::obj::{Gd, InstanceId};
 use variant_codec::error::{Step, quoted};
-use variant_codec::memory::check_memory;
 use variant_codec::view::View;
 use variant_codec::{Error, Limits, Result, VariantType};
 use variant_engine::{ContainerType, HeldObject, Reader, text_of};
 
 use super::declared::{Checks, Declared, FEW};
 use super::{Class, FIRST_VERSION, Registry, UNKNOWN, declared, resources, tag};
-use crate::growing::{add, make_room_in_map, text_of_name};
-use crate::memory_budget::MemoryBudget;
 use crate::variant::built::CreatedObjects;
 use crate::variant::source::registered::type_named;
 
@@ -52,7 +48,6 @@ pub struct ObjectReader {
     passed: Option<Passed>,
     /// The resources that were loaded, by path.
     resources: HashMap<String, Variant>,
-    memory: Rc<MemoryBudget>,
 }
 
 /// An object at `@objects`.
@@ -140,19 +135,9 @@ enum Part {
     Unknown(GString),
 }
 
-/// The memory that [`ObjectReader::check_references`] takes for an object at `@objects`, in bytes.
-const PER_ENTRY: usize = 64;
-
 impl ObjectReader {
-    /// A reader of the value at the start of `data`. `target`, if given, becomes the outermost object. The readers of
-    /// one call share `memory`.
-    pub fn new(
-        registry: Arc<Registry>,
-        data: &[u8],
-        limits: &Limits,
-        target: Option<HeldObject>,
-        memory: Rc<MemoryBudget>,
-    ) -> Self {
+    /// A reader of the value at the start of `data`. `target`, if given, becomes the outermost object.
+    pub fn new(registry: Arc<Registry>, data: &[u8], limits: &Limits, target: Option<HeldObject>) -> Self {
         let few = if limits.refuse_colliding_keys { FEW } else { usize::MAX };
         let mut reader = Self {
             checks: Checks { registry, conversions: Cell::new(few), names: few },
@@ -169,7 +154,6 @@ impl ObjectReader {
             expected: Expected::Other,
             passed: None,
             resources: HashMap::new(),
-            memory,
         };
         if tag::is_first_key(data, 0) {
             // Ignores an error, because it is found again, with its path, when everything is read.
@@ -184,10 +168,9 @@ impl ObjectReader {
         let Some(objects) = root.find(&tag::OBJECTS.into())? else { return Ok(()) };
         for object in objects.elements()? {
             let object = object?;
-            self.memory.charge(size_of::<Entry>())?;
             let class = self.checks.registry.named(object.get(tag::CLASS)?.as_str()?.as_ref())?;
             let at = data.len() - object.remaining().len();
-            add(&mut self.table, Entry { at, class: Arc::clone(class), object: None })?;
+            self.table.push(Entry { at, class: Arc::clone(class), object: None });
         }
         if self.target.is_some() {
             let value = root.get(tag::VALUE)?;
@@ -296,7 +279,7 @@ impl ObjectReader {
             let found = reader.ty(key).map_or("a newer type", VariantType::name);
             return Err(Error::object(format!("expected a key of text, found {found}")));
         };
-        let text = text_of_name(key)?;
+        let text = text_of(&key.stringify());
         if first {
             frame.start(&text)?;
             self.is_plain_next = matches!(frame.kind, Kind::Plain);
@@ -375,7 +358,7 @@ impl ObjectReader {
                     let object = index.and_then(|index| self.objects.get_mut(index)).ok_or_else(misplaced)?;
                     put(&mut object.data, name, &value, &object.class, &self.checks)?;
                     if is_container(&value) {
-                        add(&mut self.former, value)?;
+                        self.former.push(value);
                     }
                 }
             },
@@ -387,7 +370,7 @@ impl ObjectReader {
                     return Err(Error::object(format!("reference to object {index}, but there are {len}")));
                 };
                 let from = if self.is_in_value { u32::MAX } else { self.next.saturating_sub(1) as u32 };
-                add(&mut self.references, (from, entry as u32))?;
+                self.references.push((from, entry as u32));
                 let object = self.entry(entry, created)?;
                 frame.value = self.objects[object].object.value().clone();
             }
@@ -460,7 +443,6 @@ impl ObjectReader {
     }
 
     fn make(&mut self, class: Arc<Class>, at: usize, created: &mut CreatedObjects) -> Result<usize> {
-        self.memory.charge(class.properties.len() * size_of::<(u32, bool, Variant)>())?;
         let target = self.target.take_if(|_| at == self.target_at);
         let is_target = target.is_some();
         let object = match target {
@@ -497,7 +479,7 @@ impl ObjectReader {
             unknown,
             is_target,
         };
-        add(&mut self.objects, made)?;
+        self.objects.push(made);
         Ok(self.objects.len() - 1)
     }
 
@@ -508,17 +490,14 @@ impl ObjectReader {
             return Ok(loaded.clone());
         }
         let loaded = resources::load(&self.checks.registry, &path)?;
-        self.memory.charge(path.len())?;
-        make_room_in_map(&mut self.resources)?;
         self.resources.insert(path, loaded.clone());
         Ok(loaded)
     }
 
     fn create(&self, class: &Class, created: &mut CreatedObjects) -> Result<HeldObject> {
-        self.memory.charge_object()?;
         let object = class.create()?;
         if !object.is_counted() {
-            created.push(InstanceId::from_i64(object.id().cast_signed()))?;
+            created.push(InstanceId::from_i64(object.id().cast_signed()));
         }
         Ok(object)
     }
@@ -542,8 +521,6 @@ impl ObjectReader {
 
     /// Fails for an object at `@objects` that the value does not reach, because nothing could free it.
     fn check_references(&self) -> Result<()> {
-        // An allocation of its own for most entries, and the list of references once more.
-        check_memory(self.table.len() * PER_ENTRY + self.references.len() * 4 * size_of::<u32>())?;
         let mut is_reached = vec![false; self.table.len()];
         let mut from: Vec<Vec<u32>> = vec![Vec::new(); self.table.len()];
         let mut left: Vec<u32> = Vec::new();
@@ -579,18 +556,16 @@ impl ObjectReader {
             return Err(Error::object("expected data of an object for the target, found another value"));
         }
         self.check_references()?;
-        let (checks, memory) = (&self.checks, &self.memory);
-        // Each function of a script may take memory.
+        let checks = &self.checks;
         self.objects
             .iter_mut()
             .rev()
             .filter(|object| object.data.is_some())
-            .try_for_each(|object| memory.charge_object().and_then(|()| object.upgrade(checks, memory)))?;
+            .try_for_each(|object| object.upgrade(checks))?;
         let mut objects = self.objects;
         let mut containers = self.former;
         for index in (0..objects.len()).rev() {
-            let set =
-                memory.charge_object().and_then(|()| objects[index].set_properties(checks, &mut containers));
+            let set = objects[index].set_properties(checks, &mut containers);
             if set.is_err() {
                 undo(&objects[index..], &containers);
                 return set;
@@ -598,10 +573,6 @@ impl ObjectReader {
         }
         let loaded = StringName::from("_loaded");
         for object in objects.iter().rev().filter(|object| object.class.has_loaded) {
-            if let Err(error) = memory.charge_object() {
-                undo(&objects, &containers);
-                return Err(error);
-            }
             object.object.call(&loaded);
         }
         Ok(())
@@ -695,7 +666,7 @@ impl NewObject {
     }
 
     /// Upgrades data of an earlier version.
-    fn upgrade(&mut self, checks: &Checks, memory: &MemoryBudget) -> Result<()> {
+    fn upgrade(&mut self, checks: &Checks) -> Result<()> {
         let Some(data) = self.data.take() else { return Ok(()) };
         let (class, version) = (Arc::clone(&self.class), self.version);
         let Some(upgrade) = &class.upgrade else { return Err(class.wrong_version(version)) };
@@ -719,10 +690,9 @@ impl NewObject {
             return Err(fail(Error::object(reason)));
         }
         for (key, value) in upgraded.iter_shared() {
-            let key = text_of_name(&key).map_err(fail)?;
+            let key = text_of(&key.stringify());
             let Some(position) = class.position(&key) else {
                 if class.keeps_unknown && !tag::is_tag(&key) {
-                    memory.charge(declared::ENTRY_BYTES + key.len() * size_of::<char>())?;
                     put(&mut self.unknown, &GString::from(&key), &value, &class, checks).map_err(fail)?;
                     continue;
                 }
@@ -745,7 +715,7 @@ impl NewObject {
             let fail = |error: Error| error.inside(Step::property(&property.text)).at(self.at);
             let ty = Reader::new().ty(&value);
             match ty {
-                Some(_) if is_made && is_container(&value) => add(containers, value.clone())?,
+                Some(_) if is_made && is_container(&value) => containers.push(value.clone()),
                 Some(VariantType::Object) => self.set_objects.push(position),
                 _ => {}
             }
@@ -767,7 +737,7 @@ impl NewObject {
                 // The engine's description of a property may hide element types.
                 Declared::Container(..) if !is_taken => {
                     let typed = declared::with_types(value, &held_types(), checks).map_err(fail)?;
-                    add(containers, typed.clone())?;
+                    containers.push(typed.clone());
                     is_taken = set(&typed)?;
                 }
                 // The description lacks scripts without a global name.
@@ -845,7 +815,7 @@ fn put(
 
 fn text(value: &Variant, expected: &str) -> Result<String> {
     match Reader::new().ty(value) {
-        Some(VariantType::String | VariantType::StringName) => text_of_name(value),
+        Some(VariantType::String | VariantType::StringName) => Ok(text_of(&value.stringify())),
         found => Err(unexpected(expected, found)),
     }
 }

@@ -268,8 +268,7 @@ impl<'s> Walker<'_, 's> {
             }
             _ => false,
         };
-        // Without memory for the entries, writing them fails anyway.
-        let Ok((mut entries, _)) = self.reader.entries(variant, false) else { return false };
+        let (mut entries, _) = self.reader.entries(variant, false);
         while let Some((key, _)) = self.reader.next_entry(&mut entries) {
             if is_like_tag(key) {
                 return true;

@@ -104,9 +104,6 @@ impl PartSink<Self> for Log {
     fn part(&mut self, (): &mut (), part: Part) -> Result<()> {
         self.add_part("elements", &part)
     }
-    fn value_part(&mut self, (): &mut (), part: Part) -> Result<()> {
-        self.add_part("value", &part)
-    }
     fn strings_part(&mut self, (): &mut (), part: Part) -> Result<()> {
         self.add_part("strings", &part)
     }
@@ -300,47 +297,6 @@ fn text_of(letters: usize) -> String {
 }
 
 #[test]
-fn values_of_entries_come_as_parts() {
-    let key = "04000000 01000000 6b000000";
-    let entries = |values: &[&str]| {
-        let count = hex::encode((values.len() as u32).to_le_bytes());
-        let entries: Vec<String> = values.iter().map(|value| format!("{key} {value}")).collect();
-        format!("1b000000 {count} {}", entries.join(" "))
-    };
-    let (large, small) = (text_of(56), text_of(52));
-    // The value of 64 bytes is a part; the smaller value is not worth a part.
-    check(
-        &entries(&[&large, &small]),
-        in_parts(64),
-        &format!(
-            "{{ 2 of Variant, Variant String k : value 20..84: 1 at level 1 String k : String {} , }}",
-            "a".repeat(52)
-        ),
-    );
-    // The value is too large for one part.
-    check(
-        &entries(&[&large, &small]),
-        in_parts(63),
-        &format!(
-            "{{ 2 of Variant, Variant String k : String {} , String k : String {} , }}",
-            "a".repeat(56),
-            "a".repeat(52)
-        ),
-    );
-    // The whole Dictionary fits in one part.
-    let one = entries(&[&large]);
-    check(&one, in_parts(76), &format!("{{ 1 of Variant, Variant String k : String {} , }}", "a".repeat(56)));
-    check(&one, in_parts(75), "{ 1 of Variant, Variant String k : value 20..84: 1 at level 1 }");
-    // In a typed Dictionary, only a value of its type is a part.
-    let typed = one.replacen("1b000000", "1b000400 04000000", 1);
-    check(&typed, in_parts(75), "{ 1 of Variant, String String k : value 24..88: 1 at level 1 }");
-    let ids = format!("1b000400 18000000 01000000 {key} 18000100 05000000 00000000 {}", "00".repeat(100));
-    let objects = Limits { allow_objects: true, ..Limits::unlimited() };
-    let events = read(&bytes(&ids), &objects, in_parts(75));
-    assert_eq!(events.as_deref(), Ok("{ 1 of Variant, Object String k : Object 5 , }"));
-}
-
-#[test]
 fn keys_are_not_split() {
     let texts = "22000000 03000000 02000000 61000000 02000000 62000000 02000000 63000000";
     let keys = format!(
@@ -418,9 +374,6 @@ fn searches_for_ends_take_linear_time() {
         |hex: &str, part_bytes| read(&bytes(hex), &Limits::unlimited(), in_parts(part_bytes)).unwrap();
     assert!(events(&arrays(4), 40).contains("elements 40..88: 4 at level 5"), "{}", events(&arrays(4), 40));
     assert!(!events(&arrays(100), 40).contains("elements"));
-    let dictionaries = |depth| nested("1b0000000100000000000000", depth, &text_of(80));
-    assert!(events(&dictionaries(2), 88).contains("value 24..112: 1 at level 2"));
-    assert!(!events(&dictionaries(100), 88).contains("value"));
     // A search that fails counts as well: it does not know this old form of a NodePath.
     let path = "16000000 01000080 00000000 02000000 01000000 61000000 01000000 61000000";
     let failing = |depth| nested("1c00000001000000", depth, &array_of(&[&[HP; 80][..], &[path]].concat()));

@@ -20,7 +20,7 @@ const OFFSETS: Dictionary[String, String] = {
 	"dictionary_value_type": "of a Dictionary",
 }
 ## The engine's memory behaviour, measured before the offsets. If one of these facts fails, no threads are used.
-const BEHAVIOUR: Dictionary[String, String] = {"own_buffers": "buffer", "staying_values": "of a growing Dictionary"}
+const BEHAVIOUR: Dictionary[String, String] = {"own_buffers": "buffer"}
 ## Facts measured after the offsets.
 const NEW_ELEMENTS: Dictionary[String, String] = {"new_elements": "of a new Array"}
 

@@ -119,10 +119,6 @@ impl PartSink<Self> for InParts {
         self.leave(Kind::Values, part)
     }
 
-    fn value_part(&mut self, _dictionary: &mut (), part: Part) -> Result<()> {
-        self.leave(Kind::Values, part)
-    }
-
     fn strings_part(&mut self, _strings: &mut (), part: Part) -> Result<()> {
         self.leave(Kind::Strings, part)
     }

@@ -444,12 +444,6 @@ pub trait PartSink<S: Sink + ?Sized> {
     /// # Errors
     /// Fails if the sink refuses the part.
     fn part(&mut self, array: &mut S::Array, part: Part) -> Result<()>;
-    /// Another decoder supplies the value of the open entry in the same way. This ends the entry. The sink
-    /// must then refuse repeated keys in this Dictionary.
-    ///
-    /// # Errors
-    /// Fails if the sink refuses the part.
-    fn value_part(&mut self, dictionary: &mut S::Dictionary, part: Part) -> Result<()>;
     /// Another decoder supplies the next elements of the open PackedStringArray: see
     /// [`Decoder::decode_strings_part`](crate::stream::Decoder::decode_strings_part).
     ///
@@ -467,10 +461,6 @@ impl<S: Sink + ?Sized> PartSink<S> for NoParts {
     }
 
     fn part(&mut self, _array: &mut S::Array, _part: Part) -> Result<()> {
-        match *self {}
-    }
-
-    fn value_part(&mut self, _dictionary: &mut S::Dictionary, _part: Part) -> Result<()> {
         match *self {}
     }
 

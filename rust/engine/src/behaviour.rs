@@ -1,13 +1,10 @@
 //! Verifies at start-up how the engine treats new memory, as `probe.rs` verifies the layout.
 //!
-//! Several threads fill elements of an Array, or build values that later move into a Dictionary. Both access
-//! paths then rely on two facts. If either fact does not hold, every call uses only the calling thread.
+//! Several threads fill elements of an Array. Both access paths then rely on a fact: a resized Array or packed array
+//! does not share its buffer, so mutable access to an element copies nothing and returns the same address each time. If
+//! it does not hold, every call uses only the calling thread.
 //!
-//! - A resized Array or packed array does not share its buffer, so mutable access to an element copies nothing and
-//!   returns the same address each time.
-//! - The values of a Dictionary do not move while entries are added.
-//!
-//! Writing elements in place relies on a third fact: new elements need no destructor. New elements of an
+//! Writing elements in place relies on a second fact: new elements need no destructor. New elements of an
 //! Array are Nil, or the default of a number or math type. New elements of a PackedStringArray are null
 //! pointers.
 
@@ -19,16 +16,14 @@ use godot::sys::interface_fn;
 use variant_codec::VariantType;
 
 use crate::building::Building;
-use crate::documented::{documented_elements, element_address, value_address};
-use crate::interface::{interface, variant_ptr};
+use crate::documented::{documented_elements, element_address};
+use crate::interface::interface;
 use crate::layout;
 use crate::types::{is_inline, plain_bytes};
 
 /// The name of a fact that does not hold, as printed in the warning.
 type Fact = &'static str;
 
-/// The number of entries added; enough for a Dictionary to grow several times.
-const ENTRIES: i64 = 500;
 const LENGTHS: [usize; 3] = [1, 3, 77];
 
 static OWN_PLACES: OnceLock<Result<(), Fact>> = OnceLock::new();
@@ -38,13 +33,9 @@ pub fn can_share_out() -> bool {
     OWN_PLACES.get().is_some_and(Result::is_ok)
 }
 
-/// Verifies that buffers are unshared and values do not move. `spoils` returns whether a test makes a
-/// fact wrong.
+/// Verifies that buffers are unshared. `spoils` returns whether a test makes a fact wrong.
 pub(crate) fn own_places(spoils: impl Fn(&str) -> bool) -> Result<(), Fact> {
-    *OWN_PLACES.get_or_init(|| {
-        unshared(spoils("own_buffers"))?;
-        staying(spoils("staying_values"))
-    })
+    *OWN_PLACES.get_or_init(|| unshared(spoils("own_buffers")))
 }
 
 fn resized(element: VariantType, len: usize) -> Variant {
@@ -93,28 +84,6 @@ fn strings(len: usize) -> Variant {
     let mut strings = PackedStringArray::new();
     strings.resize(len);
     strings.to_variant()
-}
-
-/// Checks that values do not move while entries are added. `spoilt` erases an entry and adds it again, to
-/// make the check fail.
-fn staying(spoilt: bool) -> Result<(), Fact> {
-    let dictionary = Building::default_value(VariantType::Dictionary);
-    let add = |key: i64| {
-        // SAFETY: the Variant holds a Dictionary that nothing else uses; the engine adds the entry if it is missing.
-        unsafe {
-            let payload = interface().payload(&dictionary, VariantType::Dictionary);
-            interface_fn!(dictionary_operator_index)(payload, variant_ptr(&key.to_variant())) as usize
-        }
-    };
-    let places: Vec<usize> = (0..ENTRIES).map(add).collect();
-    if spoilt {
-        dictionary.call("erase", &[0.to_variant()]);
-        add(ENTRIES);
-        add(0);
-    }
-    let stays =
-        |(key, place): (usize, &usize)| value_address(&dictionary, &(key as i64).to_variant()) == *place;
-    if places.iter().enumerate().all(stays) { Ok(()) } else { Err("values of a growing Dictionary") }
 }
 
 /// Checks the contents of new elements, for direct access. `spoilt` uses another type, to make the check

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use godot::builtin::Variant;
 
-use crate::slots::{StagedValues, Tie};
+use crate::slots::Tie;
 
 /// Ties a value, its gaps and the threads that fill them to one call of [`with_gaps`]. Each call has its own
 /// scope. Nothing tied to the scope can leave the call, not even on a thread that outlives the call.
@@ -14,12 +14,12 @@ pub struct Scope<'s>(Tie<'s>);
 /// A value whose gaps may still be unfilled. It has no method that reads the value.
 pub struct Unfinished<'s> {
     value: Variant,
-    staged: Vec<StagedValues<'s>>,
+    _tie: Tie<'s>,
 }
 
-impl<'s> Unfinished<'s> {
-    pub(crate) fn new(value: Variant, staged: Vec<StagedValues<'s>>) -> Self {
-        Self { value, staged }
+impl Unfinished<'_> {
+    pub(crate) fn new(value: Variant) -> Self {
+        Self { value, _tie: PhantomData }
     }
 }
 
@@ -37,7 +37,7 @@ impl<'s> Unfinished<'s> {
 ///     std::thread::scope(|threads| {
 ///         threads.spawn(|| drop(Building::of_elements(gaps)));
 ///     });
-///     Some((building.finish_with_gaps(Vec::new()), ()))
+///     Some((building.finish_with_gaps(), ()))
 /// });
 /// ```
 ///
@@ -51,7 +51,7 @@ impl<'s> Unfinished<'s> {
 ///     building.open_array(2, &ContainerType::Untyped);
 ///     let gaps = building.leave_elements(2);
 ///     building.close_array();
-///     Some((building.finish_with_gaps(Vec::new()), gaps))
+///     Some((building.finish_with_gaps(), gaps))
 /// });
 /// ```
 ///
@@ -66,17 +66,13 @@ impl<'s> Unfinished<'s> {
 ///     let gaps = building.leave_elements(2);
 ///     building.close_array();
 ///     std::thread::spawn(|| drop(Building::of_elements(gaps)));
-///     Some((building.finish_with_gaps(Vec::new()), ()))
+///     Some((building.finish_with_gaps(), ()))
 /// });
 /// ```
 pub fn with_gaps<R>(
     make: impl for<'s> FnOnce(Scope<'s>) -> Option<(Unfinished<'s>, R)>,
 ) -> Option<(Variant, R)> {
-    let (Unfinished { value, staged }, result) = make(Scope(PhantomData))?;
-    for values in staged {
-        // SAFETY: `make` has returned, so no slots and no construction of this call exist any more: their
-        // lifetime ends with the call.
-        unsafe { values.settle() };
-    }
-    Some((value, result))
+    // `make` has returned, so no slots and no construction of this call exist any more: their lifetime ends with the
+    // call.
+    make(Scope(PhantomData)).map(|(unfinished, result)| (unfinished.value, result))
 }

@@ -77,7 +77,7 @@ pub use owned::{GivenArray, OwnArray, OwnedBytes};
 pub use precision::fits_precision;
 pub use probe::{Access, Findings, findings};
 pub use read::{ContainerType, Entries, EntriesInPlace, Reader, Run, Strings, is_instance};
-pub use slots::{DeferredValue, Slots, StagedValues, StringSlots};
+pub use slots::{Slots, StringSlots};
 pub use strings::{raw_string, string, text_of};
 pub use types::{PRECISION, run_bytes};
 

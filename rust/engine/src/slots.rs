@@ -183,69 +183,6 @@ impl<'s> Slots<'s> {
     }
 }
 
-/// A Dictionary entry whose value another thread builds.
-pub struct DeferredValue<'s> {
-    /// A separate reference, which keeps the Dictionary alive.
-    dictionary: Variant,
-    /// The slot of the value in the Dictionary's entry.
-    place: *mut Variant,
-    declared: ContainerType,
-    tie: Tie<'s>,
-}
-
-impl DeferredValue<'_> {
-    /// # Safety
-    /// - `place` is the slot of an entry's value in `dictionary`. Before `'s` has ended, no script reaches
-    ///   the Dictionary, and nothing erases the entry.
-    pub(crate) unsafe fn new(dictionary: Variant, place: *mut Variant, declared: ContainerType) -> Self {
-        Self { dictionary, place, declared, tie: PhantomData }
-    }
-}
-
-/// Values that other threads build in an Array first, because two entries may have the same key and so share a slot.
-pub struct StagedValues<'s> {
-    values: Variant,
-    left: Vec<DeferredValue<'s>>,
-}
-
-impl<'s> StagedValues<'s> {
-    /// Staged values, which move to their entries later, and the slots to fill.
-    ///
-    /// # Errors
-    /// [`ErrorKind::OutOfMemory`].
-    pub fn new(left: Vec<DeferredValue<'s>>) -> Result<(Self, Slots<'s>)> {
-        let values = array(left.len(), &Variant::nil(), size_of::<Variant>())?.to_variant();
-        // SAFETY: the Array has just been made, and `settle` uses it only after `'s` has ended.
-        let slots = unsafe { Slots::new(values.clone(), 0..left.len()) };
-        Ok((Self { values, left }, slots))
-    }
-
-    /// Moves the values to their entries.
-    ///
-    /// # Safety
-    /// - No slots and no construction of `'s` exist any more.
-    pub(crate) unsafe fn settle(self) {
-        let Self { values, left } = self;
-        // SAFETY: the Array has `left.len()` elements and has not left this file. Its slots no longer exist (by
-        // `# Safety`).
-        let mut slots = unsafe { Slots::new(values, 0..left.len()) };
-        for DeferredValue { dictionary, place, declared, .. } in left {
-            let value = slots.next();
-            if !declared.takes(value) {
-                // The value is unfilled or has another type, so the entry keeps the default of the declared
-                // type.
-                continue;
-            }
-            // SAFETY: nothing else uses the Dictionary, which is alive and still has the entry
-            // (`DeferredValue::new` demands it). Entries added since then have not moved the entry's value:
-            // values are handed to other threads only if `can_share_out` has verified that values stay in
-            // place.
-            unsafe { std::ptr::swap(value, place) };
-            drop(dictionary);
-        }
-    }
-}
-
 /// Elements of a new PackedStringArray, filled by one thread.
 pub struct StringSlots<'s> {
     /// A separate reference, which keeps the elements alive.

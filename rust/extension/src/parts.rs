@@ -212,9 +212,9 @@ fn decode_with_gaps<'s>(
     };
     let ((value, counts), end) = share(pool, fill, |take| {
         let reading = Reading { input: reading.input, strictness, limits, keys: &mut *reading.keys };
-        let mut builder = VariantBuilder::new(reading).with_parts(PartDispatcher::new(PART_BYTES, take));
+        let mut builder = VariantBuilder::new(reading).with_parts(PartDispatcher { bytes: PART_BYTES, take });
         let end = Decoder::new(data, strictness, limits).decode_only(&mut builder).ok()?;
-        Some((builder.finish_with_gaps().ok()?, end))
+        Some((builder.finish_with_gaps(), end))
     })?;
     totals.add(Some(counts), data.len());
     (!totals.has_failed()).then_some((value, end))

@@ -6,9 +6,7 @@ use godot::classes::{Engine, RefCounted};
 use godot::meta::ToGodot;
 use godot::obj::{NewGd, Singleton as _};
 use variant_codec::{ErrorKind, VariantType as T};
-use variant_engine::{
-    Building, ContainerType, Reader, Slots, StagedValues, StringSlots, new_bytes, with_gaps,
-};
+use variant_engine::{Building, ContainerType, Reader, Slots, StringSlots, new_bytes, with_gaps};
 
 /// The expected outcome.
 pub enum Case {
@@ -75,21 +73,7 @@ fn with_left_elements(len: usize, element: &ContainerType, fill: impl FnOnce(Slo
         let left = building.leave_elements(len);
         building.close_array();
         fill(left);
-        Some((building.finish_with_gaps(Vec::new()), ()))
-    });
-    printed(&made.expect("it is made").0)
-}
-
-/// A Dictionary[String, int] with one entry, whose value is left out; `fill` gets its slot.
-fn with_left_value(fill: impl FnOnce(Slots<'_>)) -> String {
-    let made = with_gaps(|_| {
-        let mut building = in_dictionary(&STRING, &INT);
-        put_key(&mut building, "a");
-        let left = building.leave_value().expect("there is a value");
-        building.close_dictionary();
-        let (staged, slots) = StagedValues::new(vec![left]).expect("there is memory");
-        fill(slots);
-        Some((building.finish_with_gaps(vec![staged]), ()))
+        Some((building.finish_with_gaps(), ()))
     });
     printed(&made.expect("it is made").0)
 }
@@ -219,12 +203,6 @@ cases! {
         let _left = building.leave_elements(1);
         building.close_array();
         building.next_value(true);
-    }
-    Refused "a value put after it was left" {
-        let mut building = in_dictionary(&ANY, &ANY);
-        put_key(&mut building, "a");
-        let _left = building.leave_value();
-        building.put_int(1);
     }
     Refused "an Array finished while others fill it" {
         let mut building = in_array(1, &ANY);
@@ -359,15 +337,6 @@ cases! {
             });
         });
         (found, printed(&varray(&["a", ""])))
-    }
-    Harmless "a value of a typed Dictionary that is never filled" {
-        (with_left_value(|slots| drop(slots)), one_entry(0))
-    }
-    Harmless "a value of a typed Dictionary that is filled with another type" {
-        (with_left_value(|mut slots| slots.put(long())), one_entry(0))
-    }
-    Harmless "a value of a typed Dictionary that is filled" {
-        (with_left_value(|mut slots| slots.put(7_i64.to_variant())), one_entry(7))
     }
     Harmless "copied entries given up" {
         let mut building = in_dictionary(&ANY, &ANY);

@@ -40,16 +40,9 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         [key, value]: &[ElementType<'_>; 2],
         count: usize,
     ) -> Result<()> {
-        let part_bytes =
-            Self::part_bytes(sink).filter(|bytes| !self.in_key && self.cursor.rest().len() > *bytes);
         for index in 0..count {
             let key_at = self.position();
             self.decode_key(sink, dictionary, key).map_err(|error| error.inside(Step::KeyAt(index)))?;
-            if let Some(bytes) = part_bytes
-                && self.hand_value_over(sink, dictionary, value, bytes)?
-            {
-                continue;
-            }
             self.decode_value(sink, dictionary, value)
                 .map_err(|error| error.inside(self.step_of_key(key_at, index)))?;
         }

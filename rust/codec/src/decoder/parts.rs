@@ -7,9 +7,6 @@ use crate::events::{ElementType, Part, PartSink, Sink};
 use crate::format::VariantType;
 use crate::skim::Skimmer;
 
-/// The minimum size in bytes of an entry's value that is handed over.
-const SMALLEST_VALUE_PART: usize = 64;
-
 impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     /// The part size that the sink wants. `None` if the sink takes no parts, and for Godot 3's format, which
     /// is never split.
@@ -107,32 +104,6 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
             None => true,
             Some(ty) => ty != VariantType::Object && skimmer.next_type() == Some(ty),
         }
-    }
-
-    /// Hands over the value of an entry if the value is large enough and no larger than a part. Returns
-    /// whether it was handed over.
-    #[inline(never)]
-    pub(super) fn hand_value_over<S: Sink>(
-        &mut self,
-        sink: &mut S,
-        dictionary: &mut S::Dictionary,
-        value: &ElementType<'_>,
-        bytes: usize,
-    ) -> Result<bool> {
-        let mut skimmer = Skimmer::<D>::at(self.cursor).without_objects();
-        if self.skimmable == 0 || !Self::surely_takes(value, &skimmer) {
-            return Ok(false);
-        }
-        let is_part = skimmer.skip_value(bytes);
-        let end = skimmer.position();
-        self.skimmable = self.skimmable.saturating_sub(end - self.position());
-        if is_part != Some(true) || end - self.position() < SMALLEST_VALUE_PART {
-            return Ok(false);
-        }
-        taker(sink)?
-            .value_part(dictionary, Part { bytes: self.position()..end, count: 1, depth: self.depth })?;
-        self.cursor.jump(end);
-        Ok(true)
     }
 
     /// Hands over the next `count` elements, which end at `end`.

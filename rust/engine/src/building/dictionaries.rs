@@ -6,39 +6,12 @@ use godot::builtin::Variant;
 use godot::sys::{GodotFfi, interface_fn};
 use variant_codec::VariantType;
 
-use super::{Building, Declared, Open, declaration, reset};
+use super::{Building, Declared, Open, declaration};
 use crate::interface::{TypePtr, variant_ptr};
 use crate::layout::{self, LinkedEntries, clear, nil};
 use crate::read::ContainerType;
-use crate::slots::DeferredValue;
 
 impl<'s> Building<'s> {
-    /// Hands the value of the open entry to another thread. Returns `None` if the key was refused.
-    ///
-    /// # Panics
-    /// Panics if the values are declared as objects.
-    pub fn leave_value(&mut self) -> Option<DeferredValue<'s>> {
-        match self.open.last_mut() {
-            Some(Open::Dictionary { dictionary, value, declared: (_, declared), .. }) if !value.is_null() => {
-                let held = match declared {
-                    Declared::Any => ContainerType::Untyped,
-                    Declared::Type(ty) => ContainerType::Builtin(*ty),
-                    Declared::Objects => panic!("the value cannot be left"),
-                };
-                let value = std::mem::replace(value, std::ptr::null_mut());
-                // SAFETY: `value` is the value of an entry: a live Variant that only this construction
-                // reaches.
-                unsafe { reset(self.interface, self.layout, *declared, value) };
-                self.gaps += 1;
-                self.place = std::ptr::null_mut();
-                // SAFETY: `value` points to an entry's value. The entry stays, because only copied entries after it are
-                // ever erased. Nothing but this construction reaches the Dictionary before `'s` has ended.
-                Some(unsafe { DeferredValue::new(Variant::clone(dictionary), value, held) })
-            }
-            _ => None,
-        }
-    }
-
     /// Opens a Dictionary as the next value.
     #[inline(always)]
     pub fn open_dictionary(&mut self, key: &ContainerType, value: &ContainerType) {

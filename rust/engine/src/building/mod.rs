@@ -19,7 +19,7 @@ use crate::gaps::Unfinished;
 use crate::interface::{Interface, TypePtr, interface};
 use crate::layout::{self, Layout, LinkedEntries, clear, layout, nil};
 use crate::read::{ContainerType, Reader};
-use crate::slots::{StagedValues, Tie};
+use crate::slots::Tie;
 
 /// A Variant under construction, and its open containers.
 ///
@@ -188,14 +188,13 @@ impl<'s> Building<'s> {
         self.root
     }
 
-    /// The value, which other threads may still be filling. [`with_gaps`](crate::with_gaps) moves the `staged` values
-    /// to their entries afterwards.
+    /// The value, which other threads may still be filling.
     ///
     /// # Panics
     /// Panics if a container is still open.
-    pub fn finish_with_gaps(self, staged: Vec<StagedValues<'s>>) -> Unfinished<'s> {
+    pub fn finish_with_gaps(self) -> Unfinished<'s> {
         assert!(self.open.is_empty(), "a container is still open");
-        Unfinished::new(self.root, staged)
+        Unfinished::new(self.root)
     }
 
     /// The slot of the next value, always a live Variant that this construction owns. It is the root, a part of `open`,

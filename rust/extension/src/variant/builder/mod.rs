@@ -46,8 +46,8 @@ pub struct VariantBuilder<'k, 's> {
     /// The part of the input being read, and the offset of the value that started last.
     data: &'k [u8],
     value_at: usize,
-    /// Hands parts to other threads. Boxed to keep the builder small: most values are too small to be split.
-    parts: Option<Box<PartDispatcher<'k, 's>>>,
+    /// Hands parts to other threads.
+    parts: Option<PartDispatcher<'k, 's>>,
 }
 
 /// A key that has been received.
@@ -100,17 +100,13 @@ impl<'k, 's> VariantBuilder<'k, 's> {
     }
 
     pub fn with_parts(self, parts: PartDispatcher<'k, 's>) -> Self {
-        Self { parts: Some(Box::new(parts)), ..self }
+        Self { parts: Some(parts), ..self }
     }
 
     /// The value. Other threads may still be filling parts of it.
-    ///
-    /// # Errors
-    /// [`ErrorKind::OutOfMemory`](variant_codec::ErrorKind::OutOfMemory).
-    pub fn finish_with_gaps(mut self) -> Result<(Unfinished<'s>, ConversionCounts)> {
-        let late = self.parts.take().map_or_else(|| Ok(Vec::new()), |parts| parts.finish())?;
+    pub fn finish_with_gaps(self) -> (Unfinished<'s>, ConversionCounts) {
         let fill = ConversionCounts { dropped: self.dropped, converted_text: self.converted_text };
-        Ok((self.building.finish_with_gaps(late), fill))
+        (self.building.finish_with_gaps(), fill)
     }
 
     #[inline(always)]

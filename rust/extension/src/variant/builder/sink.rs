@@ -57,19 +57,19 @@ impl<'s> VariantBuilder<'_, 's> {
     /// # Errors
     /// Fails if the bytes are invalid.
     pub fn fill(self, task: PartTask<'s>, decoder: &mut Decoder<'_>) -> Result<ConversionCounts> {
-        let PartTask { parts, slots } = task;
+        let PartTask { part, slots } = task;
         match slots {
             PartSlots::Values(slots) => {
                 let mut builder = Self { building: Building::of_elements(slots), ..self };
                 let mut array = ArrayFrame::default();
-                parts.iter().try_for_each(|part| decoder.decode_part(part, &mut builder, &mut array))?;
+                decoder.decode_part(&part, &mut builder, &mut array)?;
                 builder.building.close_array();
                 Ok(ConversionCounts { dropped: builder.dropped, converted_text: builder.converted_text })
             }
             PartSlots::Strings(mut strings) => {
                 let mut builder = self;
-                let mut write = |part| decoder.decode_strings_part(part, &mut builder, &mut strings);
-                parts.iter().try_for_each(&mut write).map(|()| ConversionCounts::default())
+                decoder.decode_strings_part(&part, &mut builder, &mut strings)?;
+                Ok(ConversionCounts::default())
             }
         }
     }
@@ -550,29 +550,24 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
 impl<'s> PartSink<Self> for VariantBuilder<'_, 's> {
     #[inline(always)]
     fn part_bytes(&self) -> usize {
-        self.parts.as_ref().map_or(usize::MAX, |parts| parts.bytes())
+        self.parts.as_ref().map_or(usize::MAX, |parts| parts.bytes)
     }
 
     fn part(&mut self, _array: &mut ArrayFrame, part: Part) -> Result<()> {
         let Some(parts) = &self.parts else {
             return Err(Error::argument("no other thread decodes parts of this value"));
         };
-        parts.add_elements(self.building.leave_elements(part.count), part);
+        let slots = PartSlots::Values(self.building.leave_elements(part.count));
+        (parts.take)(PartTask { part, slots });
         Ok(())
-    }
-
-    fn value_part(&mut self, _dictionary: &mut DictionaryFrame, part: Part) -> Result<()> {
-        let (Some(parts), Some(value)) = (&mut self.parts, self.building.leave_value()) else {
-            return Err(Error::argument("no other thread decodes parts of this value"));
-        };
-        parts.add_value(value, part)
     }
 
     fn strings_part(&mut self, strings: &mut StringSlots<'s>, part: Part) -> Result<()> {
         let Some(parts) = &self.parts else {
             return Err(Error::argument("no other thread decodes parts of this value"));
         };
-        parts.add_strings(strings.leave(part.count), part);
+        let slots = PartSlots::Strings(strings.leave(part.count));
+        (parts.take)(PartTask { part, slots });
         Ok(())
     }
 }

@@ -116,7 +116,7 @@ pub struct NodePathParts<'a> {
 }
 
 /// A part of a value that a [`Decoder`](crate::stream::Decoder) leaves to another decoder: elements of an
-/// Array or PackedStringArray, or the value of an entry.
+/// Array or PackedStringArray.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     /// The byte range of the values.

@@ -10,11 +10,11 @@
 //!
 //! On a file system without locks, files are written without one, so that a game can still save.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{LazyLock, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
 use tempfile::{Builder, PathPersistError, TempPath};
@@ -438,11 +438,12 @@ fn append_to(mut file: &File, place: &Path, before: &Metadata, parts: &[Vec<u8>]
     if written.is_ok()
         && let Some(last) = last_record(parts, before.len())
     {
-        let appended = Appended { place: place.to_owned(), stamp: Stamp::of(&file.metadata()?)?, last };
+        let appended = Appended { stamp: Stamp::of(&file.metadata()?)?, last };
         let mut all = lock(&APPENDED);
-        all.retain(|known| known.place != place);
-        all.truncate(MOST_APPENDED - 1);
-        all.insert(0, appended);
+        if all.len() >= MOST_APPENDED {
+            all.clear();
+        }
+        all.insert(place.to_owned(), appended);
     }
     Ok(written?)
 }
@@ -461,14 +462,13 @@ fn last_record(parts: &[Vec<u8>], start: u64) -> Option<u64> {
     Some(start + (records.last()?.start - frames::FRAME_BYTES) as u64)
 }
 
-/// The files that this process last appended to, most recent first. Their records need not be checked again.
-static APPENDED: Mutex<Vec<Appended>> = Mutex::new(Vec::new());
+/// The files that this process appended to, by their path. Their records need not be checked again.
+static APPENDED: LazyLock<Mutex<HashMap<PathBuf, Appended>>> = LazyLock::new(Mutex::default);
 const MOST_APPENDED: usize = 1024;
 
 /// The state of a file after this process appended to it.
 #[derive(Clone)]
 struct Appended {
-    place: PathBuf,
     stamp: Stamp,
     /// The offset of the file's last record.
     last: u64,
@@ -484,7 +484,7 @@ fn id(metadata: &Metadata) -> Id {
 
 /// The state of a file after this process last appended to it, if the file is still in [`APPENDED`].
 fn known(place: &Path, metadata: &Metadata) -> Option<Appended> {
-    lock(&APPENDED).iter().find(|known| known.place == place && known.stamp.id == id(metadata)).cloned()
+    lock(&APPENDED).get(place).filter(|known| known.stamp.id == id(metadata)).cloned()
 }
 
 /// The length of a file after this process's last append, if the last appended record still ends there.

@@ -293,6 +293,8 @@ func _are_records() -> bool:
 
 
 func _add_records() -> void:
+	if bytes.is_empty():
+		_add_problem(0, "0 bytes: no records; a full disk leaves such files, too", true)
 	var at := 0
 	while at < bytes.size() and not is_cancelled:
 		var left := bytes.size() - at - FRAME

@@ -264,7 +264,7 @@ func _inspect_empty() -> void:
 	var tab: Control = _panel.inspect
 	_check("zeros are no value", tab.problems.item_count == 1 and tab.problems.get_item_text(0).contains("record of 0 bytes"))
 	await _open("empty.bin", PackedByteArray())
-	_check("an empty file is no value", tab.problems.item_count == 1)
+	_check("an empty file has no records", tab.problems.item_count == 1 and tab._title.text == "empty.bin, 0 bytes, 0 records", tab._title.text)
 	tab.problems.grab_focus()
 	await _press(KEY_DOWN)
 	tab.hex.grab_focus()

@@ -144,7 +144,11 @@ class Caller:
 		var good := 0
 		while good < items.size() and items[good].strict[which]:
 			good += 1
-		var outcome := FastVariantCodec.unpack_batch(_framed(items), _limits[which])
+		var framed := _framed(items)
+		var outcome := FastVariantCodec.unpack_batch(framed, _limits[which])
+		# One record before a damaged one can be one value, too.
+		if good < items.size() and good < 2 and FastVariantCodec.inspect(framed, 1)["contents"] != "records":
+			return "" if outcome.value.is_empty() and not outcome.is_ok() else "values of another format"
 		if outcome.is_ok() != (good == items.size()) or outcome.value.size() != good:
 			return "%d records instead of %d" % [outcome.value.size(), good]
 		for i in good:

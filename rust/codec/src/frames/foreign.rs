@@ -106,9 +106,10 @@ impl Contents {
 
 /// Recognises the contents of a file by its first 64 KiB. Considers only the layouts that `is_possible` accepts.
 ///
-/// Any bytes are valid numbers, and a damaged file has a layout, too. So the likeliest layout is the one in which more
-/// text is found; else, the one that reads all bytes, unless it is one vector that starts like a record; else, that of
-/// Godot 4; else, the one that reads more bytes before an error.
+/// Any bytes are valid numbers, and a damaged file has a layout, too. One value is unlikely if whole records precede: one
+/// of Godot 4 before a value of Godot 3, one before a vector, or two. Else, the likeliest layout is the one in which more
+/// text is found; then, the one that reads all bytes; then, that of Godot 4; then, the one that reads more bytes before
+/// an error.
 ///
 /// # Errors
 /// [`ErrorKind::OutOfMemory`]; errors of the file.
@@ -123,13 +124,19 @@ pub fn recognise<S: ReadAt + ?Sized>(source: &S, is_possible: impl Fn(Layout) ->
     }
     let possible = Layout::ALL.into_iter().filter(|layout| is_possible(*layout));
     let mut fits: Vec<_> = possible.map(|layout| (layout, Fit::of(&bytes, size, layout))).collect();
-    let has_record = [false, true]
-        .map(|is_godot3| fits.iter().any(|(layout, fit)| layout.is_godot3 == is_godot3 && fit.has_record));
+    let records = [false, true].map(|is_godot3| {
+        fits.iter()
+            .filter(|(layout, _)| layout.is_godot3 == is_godot3)
+            .map(|(_, fit)| fit.records)
+            .max()
+            .unwrap_or(0)
+    });
     // A stable sort: layouts that fit equally well keep their order.
     fits.sort_by_key(|(layout, fit)| {
-        let is_doubtful = fit.is_vector && has_record[usize::from(layout.is_godot3)];
-        let is_likely = fit.is_whole && !is_doubtful;
-        std::cmp::Reverse((fit.text, is_likely, !layout.is_godot3, !is_doubtful, fit.bytes))
+        let needed = if fit.is_vector { 1 } else { 2 };
+        let is_unlikely = !layout.has_records
+            && (records[usize::from(layout.is_godot3)] >= needed || (layout.is_godot3 && records[0] > 0));
+        std::cmp::Reverse((!is_unlikely, fit.text, fit.is_whole, !layout.is_godot3, fit.bytes))
     });
     let mut fits = fits.into_iter();
     let (layout, best) = fits.next().unwrap_or((Layout::ALL[0], Fit::default()));
@@ -144,8 +151,8 @@ struct Fit {
     is_whole: bool,
     /// Whether this is one vector or packed array. Any bytes are valid components.
     is_vector: bool,
-    /// Whether the first record is what an encoder writes.
-    has_record: bool,
+    /// The number of records at the start that are what an encoder writes.
+    records: usize,
     /// The number of bytes in texts.
     text: usize,
     /// The number of bytes before errors and encodings that no engine writes.
@@ -164,7 +171,7 @@ impl Fit {
             fit.is_vector = matches!(root, Some(Shape::Fixed(..) | Shape::Packed(..)));
             return fit;
         }
-        let mut at = 0;
+        let (mut at, mut is_damaged) = (0, false);
         while let Some(frame) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
             let (start, length) = (at + FRAME_BYTES, wire::record_length(*frame) as usize);
             at = start.saturating_add(length);
@@ -178,7 +185,8 @@ impl Fit {
             }
             let read = bytes.get(start..at.min(bytes.len())).unwrap_or_default();
             let is_clean = fit.add(read, start, at.min(size) - start - read.len(), layout);
-            fit.has_record |= is_clean && start == FRAME_BYTES && at <= size;
+            is_damaged |= !is_clean || at > size;
+            fit.records += usize::from(!is_damaged);
         }
         fit.is_whole &= at >= bytes.len() || size > bytes.len();
         fit

@@ -146,8 +146,8 @@ class Caller:
 			good += 1
 		var framed := _framed(items)
 		var outcome := FastVariantCodec.unpack_batch(framed, _limits[which])
-		# One record before a damaged one can be one value, too.
-		if good < items.size() and good < 2 and FastVariantCodec.inspect(framed, 1)["contents"] != "records":
+		# The records before a damaged one can also be read in another format.
+		if good < items.size() and FastVariantCodec.inspect(framed, 1)["contents"] != "records":
 			return "" if outcome.value.is_empty() and not outcome.is_ok() else "values of another format"
 		if outcome.is_ok() != (good == items.size()) or outcome.value.size() != good:
 			return "%d records instead of %d" % [outcome.value.size(), good]

@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use conformance::{godot3, rows};
 use variant_codec::frames::{Contents, Index, Layout, ReadAt};
 use variant_codec::limits::Limit;
+use variant_codec::value::Reals;
 use variant_codec::{Error, ErrorKind, Limits, Strictness, Value, frames};
 
 /// The layouts that recognition gives, the likeliest first.
@@ -50,6 +51,38 @@ fn values_of_both_engines_are_recognised() {
     assert!(counted > 1000, "{counted}");
     // Numbers that fill the same bytes in both formats, such as a Plane and a Color.
     assert!(wrong.len() < counted / 50, "{} of {counted}: {wrong:#?}", wrong.len());
+}
+
+/// Whole records before damage are more than a value that the same bytes can be.
+#[test]
+fn records_before_damage_are_recognised() {
+    let records = Layout { has_records: true, is_godot3: false };
+    let vector = |at: i32| Value::Vector3(Reals::Single([at as f32; 3]));
+    // The first array reads as an Array whose second element is the text "A".
+    let mut of_numbers = Vec::new();
+    frames::append(&mut of_numbers, &Value::PackedInt32Array(vec![10, 20, 4, 1, 65]).encode().unwrap());
+    for at in 0..1000 {
+        let row = Value::from(vec![Value::Int(at.into()), vector(at), Value::Float(0.5)]);
+        frames::append(&mut of_numbers, &row.encode().unwrap());
+    }
+    for left_out in 0..60 {
+        assert_eq!(layouts(&of_numbers[..of_numbers.len() - left_out]).0, records, "{left_out}");
+    }
+    // Rows of two ints, cut off anywhere.
+    let mut rows = Vec::new();
+    for at in 0..12 {
+        frames::append(&mut rows, &Value::from(vec![Value::Int(at), Value::Int(7)]).encode().unwrap());
+    }
+    for end in 2 * 28..rows.len() {
+        assert_eq!(layouts(&rows[..end]).0, records, "{end}");
+    }
+    // The last text is damaged in Godot 4's format, but text in Godot 3's.
+    let mut damaged = Vec::new();
+    for value in [Value::Nil, Value::from(vec![Value::Int(1)]), Value::from_iter([("a", 1)])] {
+        frames::append(&mut damaged, &value.encode().unwrap());
+    }
+    frames::append(&mut damaged, b"\x04\0\0\0\x06\0\0\0\xED\xA0\xBD\xED\xB8\x80\0\0");
+    assert_eq!(layouts(&damaged).0, records);
 }
 
 #[test]

@@ -144,11 +144,7 @@ class Caller:
 		var good := 0
 		while good < items.size() and items[good].strict[which]:
 			good += 1
-		var framed := _framed(items)
-		var outcome := FastVariantCodec.unpack_batch(framed, _limits[which])
-		# The records before a damaged one can also be read in another format.
-		if good < items.size() and FastVariantCodec.inspect(framed, 1)["contents"] != "records":
-			return "" if outcome.value.is_empty() and not outcome.is_ok() else "values of another format"
+		var outcome := FastVariantCodec.unpack_batch(_framed(items), _limits[which])
 		if outcome.is_ok() != (good == items.size()) or outcome.value.size() != good:
 			return "%d records instead of %d" % [outcome.value.size(), good]
 		for i in good:

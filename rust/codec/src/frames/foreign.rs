@@ -106,10 +106,10 @@ impl Contents {
 
 /// Recognises the contents of a file by its first 64 KiB. Considers only the layouts that `is_possible` accepts.
 ///
-/// Any bytes are valid numbers, and a damaged file has a layout, too. One value is unlikely if whole records precede: one
-/// of Godot 4 before a value of Godot 3, one before a vector, or two. Else, the likeliest layout is the one in which more
-/// text is found; then, the one that reads all bytes; then, that of Godot 4; then, the one that reads more bytes before
-/// an error.
+/// Any bytes are valid numbers, and a damaged file has a layout, too. Whole records at the start decide first: a file is
+/// not one value after two of them, or one vector after one; and it is not Godot 3's after more records of Godot 4. Else,
+/// the likeliest layout is the one in which more text is found; then, the one that reads all bytes; then, that of
+/// Godot 4; then, the one that reads more bytes before an error.
 ///
 /// # Errors
 /// [`ErrorKind::OutOfMemory`]; errors of the file.
@@ -124,18 +124,19 @@ pub fn recognise<S: ReadAt + ?Sized>(source: &S, is_possible: impl Fn(Layout) ->
     }
     let possible = Layout::ALL.into_iter().filter(|layout| is_possible(*layout));
     let mut fits: Vec<_> = possible.map(|layout| (layout, Fit::of(&bytes, size, layout))).collect();
-    let records = [false, true].map(|is_godot3| {
-        fits.iter()
-            .filter(|(layout, _)| layout.is_godot3 == is_godot3)
-            .map(|(_, fit)| fit.records)
-            .max()
-            .unwrap_or(0)
-    });
+    let of_records = |is_godot3| {
+        let found = fits.iter().find(|(layout, _)| *layout == Layout { has_records: true, is_godot3 });
+        found.map_or((0, 0), |(_, fit)| (fit.leading_records, fit.clean_records))
+    };
+    let (godot4, godot3) = (of_records(false), of_records(true));
     // A stable sort: layouts that fit equally well keep their order.
     fits.sort_by_key(|(layout, fit)| {
-        let needed = if fit.is_vector { 1 } else { 2 };
-        let is_unlikely = !layout.has_records
-            && (records[usize::from(layout.is_godot3)] >= needed || (layout.is_godot3 && records[0] > 0));
+        let one_value_after = if fit.is_vector { 1 } else { 2 };
+        let is_unlikely = match layout {
+            Layout { has_records: true, is_godot3 } => *is_godot3 && godot3.1 < godot4.1,
+            Layout { is_godot3: false, .. } => godot4.0 >= one_value_after,
+            Layout { is_godot3: true, .. } => godot3.0 >= one_value_after || godot4.0 > 0,
+        };
         std::cmp::Reverse((!is_unlikely, fit.text, fit.is_whole, !layout.is_godot3, fit.bytes))
     });
     let mut fits = fits.into_iter();
@@ -151,8 +152,10 @@ struct Fit {
     is_whole: bool,
     /// Whether this is one vector or packed array. Any bytes are valid components.
     is_vector: bool,
-    /// The number of records at the start that are what an encoder writes.
-    records: usize,
+    /// The number of records that are what an encoder writes, before the first one that is not.
+    leading_records: usize,
+    /// The number of all records that are what an encoder writes.
+    clean_records: usize,
     /// The number of bytes in texts.
     text: usize,
     /// The number of bytes before errors and encodings that no engine writes.
@@ -185,8 +188,10 @@ impl Fit {
             }
             let read = bytes.get(start..at.min(bytes.len())).unwrap_or_default();
             let is_clean = fit.add(read, start, at.min(size) - start - read.len(), layout);
-            is_damaged |= !is_clean || at > size;
-            fit.records += usize::from(!is_damaged);
+            let is_clean = is_clean && at <= size;
+            is_damaged |= !is_clean;
+            fit.clean_records += usize::from(is_clean);
+            fit.leading_records += usize::from(!is_damaged);
         }
         fit.is_whole &= at >= bytes.len() || size > bytes.len();
         fit

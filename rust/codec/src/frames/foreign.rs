@@ -107,9 +107,9 @@ impl Contents {
 /// Recognises the contents of a file by its first 64 KiB. Considers only the layouts that `is_possible` accepts.
 ///
 /// Any bytes are valid numbers, and a damaged file has a layout, too. Whole records at the start decide first: a file is
-/// not one value after two of them, or one vector after one; and it is not Godot 3's after more records of Godot 4. Else,
-/// the likeliest layout is the one in which more text is found; then, the one that reads all bytes; then, that of
-/// Godot 4; then, the one that reads more bytes before an error.
+/// not one value after two of them, not one vector or damaged value after one, and not Godot 3's after more records of
+/// Godot 4. Else, the likeliest layout is the one in which more text is found; then, the one that reads all bytes; then,
+/// that of Godot 4; then, the one that reads more bytes before an error.
 ///
 /// # Errors
 /// [`ErrorKind::OutOfMemory`]; errors of the file.
@@ -131,7 +131,7 @@ pub fn recognise<S: ReadAt + ?Sized>(source: &S, is_possible: impl Fn(Layout) ->
     let (godot4, godot3) = (of_records(false), of_records(true));
     // A stable sort: layouts that fit equally well keep their order.
     fits.sort_by_key(|(layout, fit)| {
-        let one_value_after = if fit.is_vector { 1 } else { 2 };
+        let one_value_after = if fit.is_vector || !fit.is_whole { 1 } else { 2 };
         let is_unlikely = match layout {
             Layout { has_records: true, is_godot3 } => *is_godot3 && godot3.1 < godot4.1,
             Layout { is_godot3: false, .. } => godot4.0 >= one_value_after,

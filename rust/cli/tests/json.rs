@@ -109,6 +109,8 @@ fn integers_stay_integers() {
         let printed = folder.gdvar_of(&["from-json"], json.as_bytes());
         assert!(printed.code == Some(1) && printed.stderr.contains("does not fit into an int"), "{json}");
     }
+    let printed = folder.gdvar_of(&["from-json"], b"{\"a\":-}");
+    assert!(printed.code == Some(1) && printed.stderr.contains("invalid number"), "{}", printed.stderr);
     for (json, value) in
         [("[-9223372036854775808]", Value::from(vec![i64::MIN])), ("1e19", Value::from(1e19))]
     {

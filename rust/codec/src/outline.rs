@@ -117,8 +117,7 @@ impl<'a> Outline<'a> {
         Self::in_dialect(Godot4, bytes, max_nodes)
     }
 
-    /// Like [`Outline::of`], for a value in the format of Godot 3. An object is shown as the Dictionary of its
-    /// properties.
+    /// Like [`Outline::of`], for a value in the format of Godot 3.
     pub fn of_godot3(bytes: &'a [u8], max_nodes: usize) -> Self {
         Self::in_dialect(Godot3 { loss: Loss::Accepted, changes: Vec::new() }, bytes, max_nodes)
     }

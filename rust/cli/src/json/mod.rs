@@ -220,7 +220,7 @@ fn integer_that_does_not_fit(json: &[u8]) -> Option<String> {
         end = at + length;
         let number = str::from_utf8(&json[at..end]).unwrap_or_default();
         let digits = number.strip_prefix('-').unwrap_or(number);
-        let is_integer = digits.bytes().all(|byte| byte.is_ascii_digit());
+        let is_integer = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
         if is_integer && (number == "-0" || number.parse::<i64>().is_err()) {
             return Some(number.to_owned());
         }

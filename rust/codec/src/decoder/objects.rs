@@ -22,7 +22,8 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
             self.budget.object().at(at)?;
             return sink.object_id(id).at(at);
         }
-        if !D::HAS_CLASSES {
+        // Notes describe the bytes as they are, without replacements.
+        if !D::HAS_CLASSES && !NOTES {
             return self.decode_foreign_object(sink, at);
         }
         if !self.budget.limits.allow_objects {

@@ -54,7 +54,7 @@ pub fn convert(
             with_dialect(&value, &mut take).map_err(failed)?;
         }
     }
-    target.write(contents, out)?;
+    target.write(contents, for_godot3.is_some(), out)?;
     for Change { from, to, count } in changes {
         let values = if count == 1 { "value" } else { "values" };
         anstream::eprintln!("changed: {from} to {to}, {count} {values}");

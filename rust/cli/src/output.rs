@@ -196,9 +196,11 @@ pub struct Target {
 
 impl Target {
     /// Compresses or encrypts the contents if the user asks for it, and writes the file as [`write()`] does.
-    pub fn write(&self, contents: Vec<u8>, out: &mut Output) -> Outcome<()> {
+    /// Godot 3 has its own encryption.
+    pub fn write(&self, contents: Vec<u8>, for_godot3: bool, out: &mut Output) -> Outcome<()> {
         let wrapped = match (self.compress, &self.encrypt) {
             (true, _) => input::compress(&contents),
+            (_, Some(pass)) if for_godot3 => Ok(input::encrypt_for_godot3(&contents, &Key::of_pass(pass))),
             (_, Some(pass)) => input::encrypt(&contents, &Key::of_pass(pass)),
             (false, None) => Ok(contents),
         };

@@ -46,7 +46,7 @@ pub fn apply(file: &Path, change: &Path, format: &Format, target: &Target, out: 
     let limits = input::limits();
     let made = patch::apply(&whole(&file)?, &change.raw()?, &limits).map_err(failed)?;
     if !file.has_records {
-        return target.write(made, out);
+        return target.write(made, false, out);
     }
     if !is_untyped_array(&made) {
         let found = View::within(&made, &limits).map_err(failed)?.ty();
@@ -57,5 +57,5 @@ pub fn apply(file: &Path, change: &Path, format: &Format, target: &Target, out: 
     }
     let mut batch = Vec::new();
     elements(&made, &limits, |record| frames::try_append(&mut batch, record)).map_err(failed)?;
-    target.write(batch, out)
+    target.write(batch, false, out)
 }

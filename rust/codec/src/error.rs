@@ -194,6 +194,9 @@ pub enum Foreign {
         "encrypted file: open it with `FileAccess.open_encrypted`, and use `decode` or `unpack_batch` for the bytes"
     )]
     Encrypted,
+    /// A file of `File.open_encrypted` of Godot 3.
+    #[error("file encrypted by Godot 3: decrypt and convert it with `gdvar convert --pass`")]
+    EncryptedByGodot3,
     /// A file of `FileAccess.open_compressed`.
     #[error(
         "compressed file: open it with `FileAccess.open_compressed`, and use `decode` or `unpack_batch` for the bytes"

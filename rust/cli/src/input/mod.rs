@@ -26,7 +26,7 @@ use batch::{BATCH, Batch, Running};
 pub use place::{Place, no_record};
 use progress::Progress;
 use wrapped::Decompressed;
-pub use wrapped::{Key, compress, encrypt};
+pub use wrapped::{Key, compress, encrypt, encrypt_for_godot3};
 
 /// The contents of a file.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -270,7 +270,7 @@ impl Input {
                 }
                 contents
             }
-            Foreign::Encrypted => {
+            Foreign::Encrypted | Foreign::EncryptedByGodot3 => {
                 let key = key.ok_or_else(|| {
                     damaged("encrypted; give --pass, --key or the environment variable GDVAR_PASS".to_owned())
                 })?;
@@ -520,7 +520,7 @@ fn options(layout: Layout) -> &'static str {
 fn layer_in_words(layer: Foreign) -> &'static str {
     match layer {
         Foreign::Compressed => "compressed",
-        Foreign::Encrypted => "encrypted",
+        Foreign::Encrypted | Foreign::EncryptedByGodot3 => "encrypted",
         _ => "hexadecimal",
     }
 }

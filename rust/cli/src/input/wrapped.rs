@@ -11,13 +11,19 @@
 //! ```text
 //! "GDEC" | MD5 of the contents, 16 bytes | size u64 | initialization vector, 16 bytes | contents, padded to 16 bytes
 //! ```
+//!
+//! An encrypted file of Godot 3, in AES-256-ECB:
+//!
+//! ```text
+//! "GDEC" | 1 u32 | MD5 of the contents, 16 bytes | size u64 | contents, padded to 16 bytes
+//! ```
 
 use std::fmt::Write as _;
 use std::io::{self, Read};
 use std::ops::Range;
 
 use aes::Aes256;
-use aes::cipher::KeyIvInit as _;
+use aes::cipher::{BlockCipherDecrypt as _, BlockCipherEncrypt as _, KeyInit as _, KeyIvInit as _};
 use flate2::read::{GzDecoder, ZlibDecoder};
 use md5::{Digest as _, Md5};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
@@ -25,6 +31,8 @@ use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
 const COMPRESSED: &[u8; 4] = b"GCPF";
 const ENCRYPTED: &[u8; 4] = b"GDEC";
+/// The mode in an encrypted file of Godot 3.
+const GODOT3_MODE: u32 = 1;
 const ZSTD: u32 = 2;
 const GZIP: u32 = 3;
 /// The block size that the engine writes.
@@ -32,6 +40,7 @@ const BLOCK: usize = 4096;
 /// The minimum input size of FastLZ, in bytes. The engine pads shorter input with zeros.
 const LEAST_FASTLZ: usize = 16;
 const CIPHER_BLOCK: usize = 16;
+const WRONG_KEY: &str = "the pass or key is wrong, or the file is damaged";
 
 /// The key of an encrypted file.
 #[derive(Clone)]
@@ -207,6 +216,10 @@ pub fn compress(contents: &[u8]) -> Result<Vec<u8>, String> {
 /// # Errors
 /// Fails if the file is damaged or the key is wrong.
 pub fn decrypt(file: &[u8], key: &Key) -> Result<Vec<u8>, String> {
+    // In a file of Godot 4, the MD5 may start like the mode of Godot 3.
+    if let Some(contents) = decrypt_godot3(file, key) {
+        return Ok(contents);
+    }
     let mut fields = Fields(file);
     fields.take(ENCRYPTED.len())?;
     let md5: [u8; 16] = fields.array()?;
@@ -214,12 +227,48 @@ pub fn decrypt(file: &[u8], key: &Key) -> Result<Vec<u8>, String> {
     let vector: [u8; CIPHER_BLOCK] = fields.array()?;
     let size = usize::try_from(size).map_err(|_| format!("a size of {size} bytes"))?;
     // The engine does not need the padding of the last block.
-    let mut contents = fields.take(size)?.to_vec();
+    let contents = fields.take(size);
+    if is_of_godot3(file) && contents.is_err() {
+        return Err(WRONG_KEY.to_owned());
+    }
+    let mut contents = contents?.to_vec();
     cfb_mode::Decryptor::<Aes256>::new(&key.0.into(), &vector.into()).decrypt(&mut contents);
     if Md5::digest(&contents).as_slice() != md5 {
-        return Err("the pass or key is wrong, or the file is damaged".to_owned());
+        return Err(WRONG_KEY.to_owned());
     }
     Ok(contents)
+}
+
+fn is_of_godot3(file: &[u8]) -> bool {
+    file.get(ENCRYPTED.len()..).is_some_and(|rest| rest.starts_with(&GODOT3_MODE.to_le_bytes()))
+}
+
+/// The contents of an encrypted file of Godot 3. `None` if it is of Godot 4, is damaged, or the key is wrong.
+fn decrypt_godot3(file: &[u8], key: &Key) -> Option<Vec<u8>> {
+    let mut fields = Fields(file.get(ENCRYPTED.len()..).filter(|_| is_of_godot3(file))?);
+    fields.u32().ok()?;
+    let md5: [u8; 16] = fields.array().ok()?;
+    let size = usize::try_from(u64::from_le_bytes(fields.array().ok()?)).ok()?;
+    if size.checked_next_multiple_of(CIPHER_BLOCK) != Some(fields.0.len()) {
+        return None;
+    }
+    let mut contents = fields.0.to_vec();
+    let cipher = Aes256::new(&key.0.into());
+    let blocks = contents.chunks_exact_mut(CIPHER_BLOCK).filter_map(|block| block.try_into().ok());
+    blocks.for_each(|block| cipher.decrypt_block(block));
+    contents.truncate(size);
+    (Md5::digest(&contents).as_slice() == md5).then_some(contents)
+}
+
+/// Encrypts contents for Godot 3.
+pub fn encrypt_for_godot3(contents: &[u8], key: &Key) -> Vec<u8> {
+    let mut padded = contents.to_vec();
+    padded.resize(contents.len().next_multiple_of(CIPHER_BLOCK), 0);
+    let cipher = Aes256::new(&key.0.into());
+    let blocks = padded.chunks_exact_mut(CIPHER_BLOCK).filter_map(|block| block.try_into().ok());
+    blocks.for_each(|block| cipher.encrypt_block(block));
+    let (mode, size) = (GODOT3_MODE.to_le_bytes(), (contents.len() as u64).to_le_bytes());
+    [&ENCRYPTED[..], &mode, &Md5::digest(contents), &size, &padded].concat()
 }
 
 /// Encrypts contents with a random initialization vector.
@@ -307,6 +356,29 @@ mod tests {
         assert!(found.contents.ends_with(b"the end") && found.damage.is_some());
         assert!(found.contents.len() < 50 * file.len(), "{} of {}", found.contents.len(), file.len());
         Ok(())
+    }
+
+    #[test]
+    fn reads_and_writes_encrypted_files_of_godot_3() {
+        // Godot 3.2.3 and 3.6.2 wrote the same bytes: `store_var(7)`, with the pass "pw".
+        let file = hex::decode(concat!(
+            "47444543010000001463db1eaed01b4fc17387a2d9ee777e0c00000000000000",
+            "eb1fee9833dfc1372e66a6f6d9cb0ba5",
+        ));
+        let (file, key) = (file.expect("hexadecimal"), Key::of_pass("pw"));
+        let contents = decrypt(&file, &key).expect("decrypted");
+        assert_eq!(contents, [8, 0, 0, 0, 2, 0, 0, 0, 7, 0, 0, 0]);
+        assert_eq!(encrypt_for_godot3(&contents, &key), file);
+        assert_eq!(decrypt(&file, &Key::of_pass("wrong")), Err(WRONG_KEY.to_owned()));
+        assert!((0..file.len()).all(|end| decrypt(&file[..end], &key).is_err()));
+        for size in [0, 15, 16, 17, 100] {
+            let contents = vec![5; size];
+            assert_eq!(decrypt(&encrypt_for_godot3(&contents, &key), &key), Ok(contents));
+        }
+        // A file of Godot 4 with the mode of Godot 3 in its MD5 is checked as one of Godot 4.
+        let mut godot4 = encrypt(b"contents", &key).expect("encrypted");
+        godot4[4..8].copy_from_slice(&GODOT3_MODE.to_le_bytes());
+        assert_eq!(decrypt(&godot4, &key), Err(WRONG_KEY.to_owned()));
     }
 
     #[test]

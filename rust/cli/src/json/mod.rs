@@ -103,7 +103,7 @@ pub enum As {
 pub fn from_json(file: &Path, how: As, target: &Target, out: &mut Output) -> Outcome<()> {
     let (name, text) = input::read(file)?;
     let contents = encode(&text, how).map_err(|error| Failure::Data(format!("{name}: {error}")))?;
-    target.write(contents, out)
+    target.write(contents, false, out)
 }
 
 /// Encodes JSON.

@@ -16,7 +16,8 @@ const TESTED: usize = 64 << 10;
 impl Foreign {
     /// The format that the first bytes show. `None` for encoded values, records and unknown formats.
     pub fn by_head(bytes: &[u8]) -> Option<Self> {
-        let marks: [(&[u8], Self); 6] = [
+        let marks: [(&[u8], Self); 7] = [
+            (b"GDEC\x01\0\0\0", Self::EncryptedByGodot3),
             (b"GDEC", Self::Encrypted),
             (b"GCPF", Self::Compressed),
             (b"RSRC", Self::Resource),

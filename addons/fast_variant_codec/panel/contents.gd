@@ -76,7 +76,7 @@ var record_count: int:
 
 ## Whether the last record is truncated.
 var is_torn := false
-## What else the bytes can be read as, in the words of FastVariantCodec.inspect; usually empty.
+## Another way to read the bytes, as FastVariantCodec.inspect names it; empty if there is none.
 var other_contents := ""
 
 ## The codec's message about another format; empty if the bytes are records or the format is unknown.

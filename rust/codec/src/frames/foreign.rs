@@ -219,7 +219,7 @@ impl Fit {
             Some(ErrorKind::BadCount { count, left }) => unread > 0 && *count as usize <= left + unread,
             Some(_) => false,
         };
-        // What comes after a problem may be read wrongly.
+        // Nodes after a problem may be misread.
         let end = problem.and_then(Error::offset).unwrap_or(outline.end());
         let mut reached = 0;
         for node in outline.nodes() {

@@ -191,7 +191,7 @@ pub fn matching(shown: &Shown, path: &[Step], field: Vec<Step>, test: &Test) -> 
         test: &'t Test,
         keys: KeyCache,
         found: Vec<i64>,
-        /// Whether there are rows, but none so far has the field.
+        /// Whether all rows so far, at least one, lack the field.
         is_missing: bool,
     }
     impl EachRow for Matching<'_> {

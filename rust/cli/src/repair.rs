@@ -129,16 +129,27 @@ impl Search<'_> {
     fn end_of_record(&self, start: usize) -> Option<usize> {
         let end = self.bytes.len();
         let by_length = self.next(start).filter(|next| *next > start + FRAME);
+        let (by_value, read) = self.read_value(start + FRAME, end);
         if let Some(next) = by_length.filter(|next| *next <= end && self.goes_on_at(*next)) {
-            return Some(next);
+            // A damaged length may lead past whole records, to the start of another one.
+            let is_past_records = read.is_ok() && self.are_records(by_value, next);
+            return Some(if is_past_records { by_value } else { next });
         }
-        match self.read_value(start + FRAME, end) {
-            (next, Ok(())) => Some(next).filter(|next| *next > start + FRAME && self.goes_on_at(*next)),
-            (_, Err(ErrorKind::UnexpectedEnd { .. } | ErrorKind::BadCount { .. })) => {
+        match read {
+            Ok(()) => Some(by_value).filter(|next| *next > start + FRAME && self.goes_on_at(*next)),
+            Err(ErrorKind::UnexpectedEnd { .. } | ErrorKind::BadCount { .. }) => {
                 by_length.filter(|next| *next > end).map(|_| end)
             }
-            _ => None,
+            Err(_) => None,
         }
+    }
+
+    /// Whether whole records fill these bytes.
+    fn are_records(&self, mut at: usize, end: usize) -> bool {
+        while at < end {
+            at = self.record_at(at).map_or(usize::MAX, |record| record.end);
+        }
+        at == end
     }
 
     /// Whether the end or a whole record is at `at`, and the file goes on after that: with the end, a whole record, or
@@ -169,11 +180,7 @@ impl Search<'_> {
         if word(at)? != u32::from(id) {
             return None;
         }
-        let mut next = first;
-        while next < end {
-            next = self.record_at(next)?.end;
-        }
-        (next == end).then_some(end)
+        self.are_records(first, end).then_some(end)
     }
 
     fn is_boundary(&self, at: usize) -> bool {

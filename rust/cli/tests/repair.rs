@@ -124,6 +124,17 @@ fn damage_that_looks_like_records_hides_no_records() {
 }
 
 #[test]
+fn a_length_that_leads_past_a_record_does_not_hide_it() {
+    // The damaged length leads to the start of the record after the next.
+    let records: Vec<_> = (0..5).map(|at| encoded(f64::from(at) + 0.1)).collect();
+    let mut bytes = batch(&records);
+    bytes[16] = 28;
+    let (found, said) = repaired(&bytes, false);
+    assert_eq!(found, [&records[..1], &records[2..]].concat());
+    assert!(said.starts_with("lost: 16 bytes at byte 16\n"), "{said}");
+}
+
+#[test]
 fn zeros_are_not_taken_for_records() {
     let record = encoded(Value::from_iter([("name", "Ada"), ("class", "Mage")]));
     for zeros in [4, 8, 12, 512] {

@@ -224,6 +224,10 @@ func _argument(argument: Dictionary, owner: StringName, method: String) -> Varia
 			return "res://suites"
 		"types" when method == "allow_resources":
 			return PackedStringArray(["Texture2D"])
+		"types" when owner == &"FastVariantView":
+			return {"id": TYPE_INT}
+		"value_type" when owner == &"FastVariantView":
+			return TYPE_INT
 		"target":
 			return Mage.new()
 		"bytes" when method == "decode_into":

@@ -733,6 +733,8 @@ func test_json() -> bool:
 		checks.truth(case[1], case[1] in message, message)
 	var limits := FastVariantLimits.for_network()
 	checks.same_int("a long text", FastVariantCodec.MAX_BYTES_EXCEEDED, classes.from_json(" ".repeat(limits.max_bytes) + "1", limits).error)
+	for text: String in ["[%s0]" % "[[[0]]],".repeat(100_000), "[%s0]" % "{\"a\":0},".repeat(100_000)]:
+		checks.same_int("many containers", FastVariantCodec.MAX_MEMORY_EXCEEDED, classes.from_json(text, limits).error)
 	var nested: Array = []
 	for _level in 200:
 		nested = [nested]

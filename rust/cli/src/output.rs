@@ -189,7 +189,7 @@ pub struct Target {
     /// Compress the output, for FileAccess.open_compressed
     #[arg(long)]
     compress: bool,
-    /// Encrypt the output, for FileAccess.open_encrypted_with_pass
+    /// Encrypt the output, for open_encrypted_with_pass of FileAccess, or of Godot 3's File
     #[arg(long, value_name = "PASS", conflicts_with = "compress")]
     encrypt: Option<String>,
 }

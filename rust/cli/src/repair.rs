@@ -12,7 +12,6 @@ use variant_codec::{
     EncodeOptions, Error, ErrorKind, Limits, Result, Strictness, Value, VariantType, quick_check,
 };
 
-use crate::check::Checker;
 use crate::failure::{Failure, Outcome};
 use crate::input::{self, Input};
 use crate::output::{self, Output};
@@ -34,15 +33,13 @@ pub fn repair(input: &Input, to: &Path, force: bool, out: &mut Output) -> Outcom
             input::name_of(to)
         )));
     }
-    let (mut batch, mut checker, mut odd) = (Vec::new(), Checker::default(), 0);
-    let is_canonical = Limits { allow_non_canonical: false, ..input::limits() };
+    let mut batch = Vec::new();
     for record in &found.whole {
         let record = bytes.get(record.clone()).unwrap_or_default();
-        odd += usize::from(input.godot3.is_none() && checker.check(record, &is_canonical).is_err());
         frames::try_append(&mut batch, record).map_err(|error| Failure::data(&input.name, &error))?;
     }
     output::write(Some(to), batch, force, out)?;
-    let report = report(&found, odd, input.damage.as_deref(), to);
+    let report = report(&found, input.damage.as_deref(), to);
     if to == Path::new("-") {
         // The records are on standard output, so the report goes to standard error.
         anstream::eprint!("{report}");
@@ -52,20 +49,17 @@ pub fn repair(input: &Input, to: &Path, force: bool, out: &mut Output) -> Outcom
     Ok(())
 }
 
-/// The report. `odd` is the number of records that are not canonical.
-fn report(found: &Found, odd: usize, damage: Option<&str>, to: &Path) -> String {
+fn report(found: &Found, damage: Option<&str>, to: &Path) -> String {
     let counted = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
-    let are = |count: usize| counted(count, "record") + if count == 1 { " is" } else { " are" };
     let damaged = damage.map(|damage| format!("the compressed file is damaged: {damage}\n"));
     let lost = found
         .lost
         .iter()
         .map(|lost| format!("lost: {} at byte {}\n", counted(lost.len(), "byte"), lost.start));
     let name = if to == Path::new("-") { "standard output".to_owned() } else { input::name_of(to) };
-    let whole = format!("{name}: {} whole\n", are(found.whole.len()));
-    let odd =
-        (odd > 0).then(|| format!("{name}: {} not canonical; `gdvar convert` rewrites them\n", are(odd)));
-    damaged.into_iter().chain(lost).chain([whole]).chain(odd).collect()
+    let is = if found.whole.len() == 1 { "is" } else { "are" };
+    let whole = format!("{name}: {} {is} whole\n", counted(found.whole.len(), "record"));
+    damaged.into_iter().chain(lost).chain([whole]).collect()
 }
 
 /// The whole and damaged parts of a file of records.

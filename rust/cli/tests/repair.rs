@@ -263,9 +263,8 @@ fn records_that_the_engine_reads_are_kept() {
         odd
     };
     let save = batch(&[odd, encoded(1)]);
-    let (found, said) = repaired(&[&save[..], &[9, 0]].concat(), false);
+    let (found, _) = repaired(&[&save[..], &[9, 0]].concat(), false);
     assert_eq!(batch(&found), save);
-    assert!(said.contains("1 record is not canonical"), "{said}");
     folder.write("save.dat", &save);
     folder.gdvar(&["check", "save.dat", "--allow-non-canonical"]).good();
     let printed = folder.gdvar(&["check", "save.dat"]);

@@ -214,14 +214,10 @@ pub enum Foreign {
     /// A ZIP archive.
     #[error("ZIP archive, not encoded values: use `ZIPReader`")]
     Zip,
-    /// Text of `var_to_str`.
-    #[error("text of `var_to_str`, not encoded values: use `str_to_var`")]
-    VariantText,
-    /// JSON.
-    #[error("JSON, not encoded values: use `JSON.parse_string`")]
-    Json,
     /// Other text.
-    #[error("text, not encoded values: use `FileAccess.get_as_text`")]
+    #[error(
+        "text, not encoded values: `JSON.parse_string` reads JSON, and `str_to_var` the text of `var_to_str`"
+    )]
     Text,
 }
 

@@ -3,6 +3,7 @@
 
 use godot::builtin::PackedByteArray;
 use variant_codec::error::Limit;
+use variant_codec::serde::MemoryBound;
 use variant_codec::{EncodeOptions, Error, Limits, Result, Value};
 use variant_engine::{PRECISION, set_bytes};
 
@@ -29,8 +30,13 @@ pub fn from_json(json: &str, limits: &Limits) -> Result<PackedByteArray> {
     if json.len() > limits.max_bytes {
         return Err(limits.exceeded(Limit::Bytes).into());
     }
-    let value: Value = serde_json::from_str(json)
-        .map_err(|error| Error::argument(format!("not JSON that `to_json` writes: {error}")))?;
+    let memory = MemoryBound::new(usize::try_from(limits.max_memory).unwrap_or(usize::MAX));
+    let mut reader = serde_json::Deserializer::from_str(json);
+    let value = memory.read(&mut reader).and_then(|value| reader.end().map(|()| value));
+    let value = value.map_err(|error| match memory.is_exceeded() {
+        true => limits.exceeded(Limit::Memory).into(),
+        false => Error::argument(format!("not JSON that `to_json` writes: {error}")),
+    })?;
     let mut bytes = PackedByteArray::new();
     set_bytes(&mut bytes, &value.encode_as(EncodeOptions { precision: PRECISION, strict_text: true })?)?;
     Ok(bytes)

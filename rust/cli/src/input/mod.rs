@@ -276,10 +276,9 @@ impl Input {
                 })?;
                 wrapped::decrypt(&self.raw()?, key).map_err(damaged)?
             }
-            Foreign::Json => return Err(damaged("JSON, which `gdvar from-json` encodes".to_owned())),
-            Foreign::Text => {
-                from_hex(&self.raw()?).ok_or_else(|| damaged("text, not encoded values".to_owned()))?
-            }
+            Foreign::Text => from_hex(&self.raw()?).ok_or_else(|| {
+                damaged("text, not encoded values; `gdvar from-json` encodes JSON".to_owned())
+            })?,
             foreign => return Err(damaged(foreign.to_string())),
         };
         Self { source: Box::new(Held(unwrapped)), ..self }.recognised(format, key, layers)

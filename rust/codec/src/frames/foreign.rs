@@ -30,23 +30,7 @@ impl Foreign {
         }
         let text = text(&bytes[..bytes.len().min(HEAD)])?.trim_start_matches('\u{FEFF}').trim_start();
         let is_resource = ["[gd_scene", "[gd_resource"].iter().any(|start| text.starts_with(start));
-        // Entries of `var_to_str` are not indented.
-        let is_dictionary =
-            text.strip_prefix("{\n").is_some_and(|entries| !entries.starts_with([' ', '\t', '}']));
-        let first = text.strip_prefix('[').unwrap_or(text);
-        let names_type = first.starts_with("&\"")
-            || first.starts_with("^\"")
-            || VariantType::ALL
-                .iter()
-                .any(|ty| first.strip_prefix(ty.name()).is_some_and(|rest| rest.starts_with(['(', '['])));
-        let first_inside = text.strip_prefix('[').map(|rest| rest.trim_start().chars().next());
-        Some(match first_inside {
-            _ if is_resource => Self::TextResource,
-            _ if is_dictionary || names_type => Self::VariantText,
-            _ if text.starts_with('{') => Self::Json,
-            Some(None | Some('{' | '[' | ']' | '"' | '-' | '0'..='9')) => Self::Json,
-            _ => Self::Text,
-        })
+        Some(if is_resource { Self::TextResource } else { Self::Text })
     }
 }
 

@@ -161,6 +161,7 @@ use crate::error::{Error, Result};
 use crate::limits::{Limits, Strictness};
 use crate::value::Value;
 
+pub use value::MemoryBound;
 pub use with::*;
 
 /// Decodes the single value in `bytes`, strictly, into a Rust type.

@@ -15,6 +15,11 @@ use crate::format::VariantType;
 use crate::lanes::widen;
 use crate::value::{Array, Dictionary, OwnedElementType, Value};
 
+/// The elements for which a Vec first allocates memory.
+const LEAST_CAPACITY: usize = 4;
+/// A Vec that grows doubles its capacity.
+const GROWTH: usize = 2;
+
 /// Whether a serializer is this crate's own, without a wrapper. serde wraps it to flatten fields and write tags.
 pub(super) fn is_own_serializer<S>() -> bool {
     type_name::<S>() == type_name::<ValueSerializer>()
@@ -99,13 +104,48 @@ pub(super) enum Source {
 /// Reads a value, and returns its source. In another format, the value may be the bare content of a form.
 pub(super) fn read_field<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(Value, Source), D::Error> {
     let source = Cell::new(Source::Value);
-    let value = ValueVisitor { source: &source }.deserialize(deserializer)?;
+    let value = ValueVisitor { source: &source, memory: None }.deserialize(deserializer)?;
     Ok((value, source.get()))
+}
+
+/// Reads a [`Value`] from another format, and fails if it takes too much memory.
+pub struct MemoryBound(Cell<usize>);
+
+impl MemoryBound {
+    /// A bound of this many bytes, which containers count with the room that they grow by.
+    pub fn new(bytes: usize) -> Self {
+        Self(bytes.into())
+    }
+
+    /// Reads one value.
+    ///
+    /// # Errors
+    /// Fails as the deserializer does, or if the bound is exceeded.
+    pub fn read<'de, D: Deserializer<'de>>(&self, deserializer: D) -> Result<Value, D::Error> {
+        ValueVisitor { source: &Cell::new(Source::Value), memory: Some(self) }.deserialize(deserializer)
+    }
+
+    /// Whether reading has failed because of the bound.
+    pub fn is_exceeded(&self) -> bool {
+        self.0.get() == 0
+    }
+
+    fn charge<E: serde::de::Error>(&self, values: usize) -> Result<(), E> {
+        self.0.set(self.0.get().saturating_sub(values * size_of::<Value>()));
+        if self.is_exceeded() { Err(E::custom("too much memory")) } else { Ok(()) }
+    }
 }
 
 #[derive(Clone, Copy)]
 struct ValueVisitor<'a> {
     source: &'a Cell<Source>,
+    memory: Option<&'a MemoryBound>,
+}
+
+impl ValueVisitor<'_> {
+    fn charge<E: serde::de::Error>(self, values: usize) -> Result<(), E> {
+        self.memory.map_or(Ok(()), |memory| memory.charge(values))
+    }
 }
 
 impl<'de> DeserializeSeed<'de> for ValueVisitor<'_> {
@@ -183,7 +223,9 @@ impl<'de> Visitor<'de> for ValueVisitor<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Value, A::Error> {
         let mut array = Array::new();
+        self.charge(LEAST_CAPACITY)?;
         while let Some(element) = elements.next_element_seed(self)? {
+            self.charge(GROWTH)?;
             array.push(element);
         }
         Ok(array.into())
@@ -192,7 +234,9 @@ impl<'de> Visitor<'de> for ValueVisitor<'_> {
     /// In another format, a map with one entry is a form if the key is the name of a form.
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut dictionary = Dictionary::new();
+        self.charge(2 * LEAST_CAPACITY)?;
         while let Some(entry) = entries.next_entry_seed(self, self)? {
+            self.charge(2 * GROWTH)?;
             dictionary.entries.push(entry);
         }
         if !is_own_error::<A::Error>() {

@@ -69,7 +69,7 @@ const LIMITS: [(&str, &str, &str); 13] = [
     ("max_elements", "values in all, elements of packed arrays and names of NodePaths included", "MAX_ELEMENTS_EXCEEDED"),
     ("max_dictionary_entries", "in each Dictionary", "MAX_DICTIONARY_ENTRIES_EXCEEDED"),
     ("max_memory", "bytes that the value takes in the engine", "MAX_MEMORY_EXCEEDED"),
-    ("refuse_colliding_keys", "", "COLLIDING_KEYS"),
+    ("max_key_comparisons", "if all keys and names collide", "MAX_KEY_COMPARISONS_EXCEEDED"),
     ("allow_trailing_bytes", "", "TRAILING_BYTES"),
     ("allow_non_canonical", "non-canonical encodings that other programs write", "NOT_CANONICAL"),
     ("lost_objects_as_null", "objects that were saved only by instance id", ""),
@@ -87,9 +87,9 @@ fn shown(limits: Limits) -> [String; LIMITS.len()] {
         max_elements,
         max_dictionary_entries,
         max_memory,
+        max_key_comparisons,
         allow_trailing_bytes,
         allow_non_canonical,
-        refuse_colliding_keys,
         lost_objects_as_null,
         allow_objects,
         allowed_classes,
@@ -103,6 +103,7 @@ fn shown(limits: Limits) -> [String; LIMITS.len()] {
     };
     let count = |count: u64| match count {
         u64::MAX => "none".to_owned(),
+        1_000_000.. => format!("{},000,000", count / 1_000_000),
         count => format!("{},{:03}", count / 1000, count % 1000),
     };
     let flag = |flag: bool| if flag { "yes" } else { "no" }.to_owned();
@@ -113,7 +114,7 @@ fn shown(limits: Limits) -> [String; LIMITS.len()] {
         count(max_elements),
         count(max_dictionary_entries),
         bytes(max_memory),
-        flag(refuse_colliding_keys),
+        count(max_key_comparisons),
         flag(allow_trailing_bytes),
         flag(allow_non_canonical),
         flag(lost_objects_as_null),

@@ -48,7 +48,7 @@ impl Engine {
     }
 
     fn reads<T: DeserializeOwned + PartialEq + Debug>(&self, name: &str, value: T) {
-        let read: T = from_bytes(self.bytes(name), &Limits::for_network())
+        let read: T = from_bytes(self.bytes(name), &Limits::for_save_files())
             .unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(read, value, "{name}");
     }

@@ -51,21 +51,18 @@ static func inputs(bytes: int) -> Dictionary[String, PackedByteArray]:
 		"one packed array": Wire.header(TYPE_PACKED_BYTE_ARRAY) + Wire.text("a".repeat(bytes - 8)),
 		"packed texts": Wire.header(TYPE_PACKED_STRING_ARRAY) + counted(one + none, bytes),
 		"a Dictionary of ints": Wire.header(TYPE_DICTIONARY) + entries(ints((bytes - 8) / 12)),
-		"Dictionaries of 10000 ints": wrapped(
-				array, _all(dictionary + entries(ints(10_000)), maxi(1, bytes / 120_008))),
+		"Dictionaries of 2000 ints": wrapped(
+				array, _all(dictionary + entries(ints(2000)), maxi(1, bytes / 24_008))),
 		"keys in keys": in_keys(
 				array_of(Wire.header(TYPE_BOOL) + Wire.word(1), mini(bytes, 780_000) - 12 * KEY_LEVELS)),
 		"a text in keys in keys": in_keys(
 				Wire.header(TYPE_STRING) + Wire.text("a".repeat(bytes - 8 - 12 * KEY_LEVELS))),
 		"crowded keys": array_of(dictionary + entries(crowded_ints(290, 389)), bytes),
-		"colliding keys": wrapped(array, _all(dictionary + entries(colliding_texts(10_000)), maxi(1, bytes / 440_008))),
+		"colliding keys": wrapped(array, _all(dictionary + entries(colliding_texts(2000)), maxi(1, bytes / 88_008))),
 		"few colliding keys": array_of(dictionary + entries(colliding_texts(16)), bytes),
 		"few long colliding keys": array_of(dictionary + entries(colliding_texts(16, "x".repeat(1000))), bytes),
 		"some colliding keys": array_of(dictionary + entries(colliding_texts(32)), bytes),
 		"long colliding keys": dictionary + entries(colliding_texts(1_000, "x".repeat(maxi(4, bytes / 1_000 - 100)))),
-		"colliding keys in keys": colliding_in_keys(14 if bytes >= 700_000 else 9, 4),
-		"two colliding keys in keys": array_of(colliding_in_keys(2, 8), bytes),
-		"colliding Arrays": array_of(dictionary + entries(colliding_arrays(12)), bytes),
 		"colliding names": array + counted_values(colliding_texts(bytes / 44), TYPE_STRING_NAME),
 	}
 	return rows
@@ -158,34 +155,6 @@ static func _inverse(number: int) -> int:
 	for round in 6:
 		found *= 2 - number * found
 	return found
-
-
-## A Dictionary with `width` keys of the same hash. The keys are Dictionaries of the same kind, nested
-## `levels` deep. They share all keys but the last, so that comparisons take long.
-static func colliding_in_keys(
-		width: int, levels: int, header := Wire.header(TYPE_DICTIONARY)) -> PackedByteArray:
-	var keys: Array[PackedByteArray] = []
-	for number: int in colliding_ints(width + (levels - 1) * (width - 1)):
-		keys.append(var_to_bytes(number))
-	while keys.size() > 1:
-		var shared := keys.slice(0, width - 1)
-		var around: Array[PackedByteArray] = []
-		for last in keys.slice(width - 1):
-			around.append(_dictionary_of(header, shared + ([last] as Array[PackedByteArray])))
-		keys = around
-	return keys[0]
-
-
-static func _dictionary_of(header: PackedByteArray, keys: Array[PackedByteArray]) -> PackedByteArray:
-	var bytes := header + Wire.word(keys.size())
-	for key in keys:
-		bytes.append_array(key + Wire.header(TYPE_NIL))
-	return bytes
-
-
-## Arrays with the same hash, which differ only in the last of their 1,001 numbers.
-static func colliding_arrays(count: int) -> Array:
-	return colliding_ints(count).map(func(last: int) -> Array: return range(1000) + [last])
 
 
 ## Nested Dictionaries. Each one is the only key of the Dictionary around it. The innermost key is `value`.

@@ -14,7 +14,7 @@ const KNOWN := 4096
 const PIECES := 60_000
 ## The maximum depth of trees.
 const DEEPEST := 12
-const COUNTS: Array[int] = [0, 1, 2, 3, 4, 7, 8, 15, 16, 17, 32, 45, 64, 65, 100, 290, 1000, 5000, 10_000, 40_000, 100_000]
+const COUNTS: Array[int] = [0, 1, 2, 3, 4, 7, 8, 15, 16, 17, 32, 45, 64, 65, 100, 290, 1000, 2000, 10_000, 40_000, 100_000]
 const LENGTHS: Array[int] = [0, 1, 3, 4, 16, 32, 33, 100, 1000, 10_000, 100_000, 900_000]
 ## The ways in which texts and ints differ from one another.
 const FAMILIES: Array[String] = ["same", "numbered", "colliding", "crowded", "random"]
@@ -59,18 +59,15 @@ static func known_inputs(entry: String) -> Array[Dictionary]:
 	var all: Array[Dictionary] = []
 	if entry == "messages":
 		for field in [MAP_TEXTS, MAP_NUMBERS]:
-			all.append(_filled_with([{"is": "map", "field": field, "n": 5000, "by": "colliding", "length": 0}]))
+			all.append(_filled_with([{"is": "map", "field": field, "n": 2000, "by": "colliding", "length": 0}]))
 			all.append(_filled_with([{"is": "map", "field": field, "n": 16, "by": "colliding", "length": 100}]))
 		all.append(_filled_with([{"is": "field", "hex": "fa0200", "n": 1000, "inside": 1}]))
 		return all
 	var number := {"is": "leaf", "type": TYPE_INT, "n": 0, "by": "colliding"}
 	var text := {"is": "leaf", "type": TYPE_STRING, "n": 0, "by": "colliding"}
 	var nil := {"is": "leaf", "type": TYPE_NIL, "n": 0, "by": "same"}
-	var keys := number
-	for level in 4:
-		keys = {"is": "dictionary", "n": 14, "keys": keys, "of": nil, "shared": true, "type": 0}
-	all.append({"is": "input", "of": keys, "fill": false})
-	all.append(_filled_with(keys["keys"]["keys"]))
+	for keys: Dictionary in [number, text]:
+		all.append({"is": "input", "of": {"is": "dictionary", "n": 2000, "keys": keys, "of": nil, "shared": true, "type": 0}, "fill": false})
 	for count: int in [16, 45]:
 		all.append(_filled_with({"is": "dictionary", "n": count, "keys": text, "of": nil, "shared": true, "type": 0}))
 	var crowded := {"is": "leaf", "type": TYPE_INT, "n": 0, "by": "crowded"}

@@ -14,8 +14,6 @@ const SIZE := 1 << 18
 const GENERATED := 4
 const GENERATED_BYTES := 1 << 16
 
-const GODOT_3_DICTIONARY := 18
-
 ## Memory that the engine keeps for later values: a page of each of its pools.
 const POOL_PAGES := 1 << 19
 
@@ -24,7 +22,6 @@ func test_each_limit_has_its_code() -> bool:
 	var two_nils := var_to_bytes([null, null])
 	var entries := var_to_bytes({1: 2, 3: 4})
 	var object := var_to_bytes_with_objects(RefCounted.new())
-	var colliding := Wire.header(TYPE_DICTIONARY) + Costly.entries(Costly.colliding_texts(1000))
 	var trusting := FastVariantLimits.for_save_files()
 	trusting.allow_objects = true
 	# The columns: property, bytes, sufficient limit, insufficient limit, error code, offset.
@@ -36,7 +33,7 @@ func test_each_limit_has_its_code() -> bool:
 		["max_memory", two_nils, 1000, 50, FastVariantCodec.MAX_MEMORY_EXCEEDED, 4],
 		["allow_trailing_bytes", two_nils + Wire.word(0), true, false, FastVariantCodec.TRAILING_BYTES, 16],
 		["allow_objects", object, true, false, FastVariantCodec.OBJECTS_NOT_ALLOWED, 0],
-		["refuse_colliding_keys", colliding, false, true, FastVariantCodec.COLLIDING_KEYS, 1048],
+		["max_key_comparisons", entries, 4, 3, FastVariantCodec.MAX_KEY_COMPARISONS_EXCEEDED, 4],
 		["allowed_types", two_nils, 1 << TYPE_ARRAY | 1 << TYPE_NIL, 1 << TYPE_ARRAY, FastVariantCodec.TYPE_NOT_ALLOWED, 8],
 	]
 	for odd in OTHER_WRITERS:
@@ -73,11 +70,11 @@ func test_presets() -> bool:
 		["max_bytes", 1 << 20, 0x7fffffff, 0x7fffffff],
 		["max_depth", 32, 1024, 1024],
 		["max_elements", 100_000, -1, -1],
-		["max_dictionary_entries", 10_000, -1, -1],
+		["max_dictionary_entries", 2000, -1, -1],
 		["max_memory", 16 << 20, -1, -1],
 		["allow_trailing_bytes", false, false, true],
 		["allow_non_canonical", false, false, false],
-		["refuse_colliding_keys", true, false, false],
+		["max_key_comparisons", 5_000_000, -1, -1],
 		["lost_objects_as_null", false, false, false],
 		["allow_objects", false, false, false],
 		["allowed_classes", PackedStringArray(), PackedStringArray(), PackedStringArray()],
@@ -102,7 +99,7 @@ func test_presets() -> bool:
 
 func test_values_out_of_range() -> bool:
 	checks.subject(checks.MIXED, "limits out of range")
-	const LIMITS: PackedStringArray = ["max_bytes", "max_depth", "max_elements", "max_dictionary_entries", "max_memory"]
+	const LIMITS: PackedStringArray = ["max_bytes", "max_depth", "max_elements", "max_dictionary_entries", "max_memory", "max_key_comparisons"]
 	for number: int in [-1, 9223372036854775807]:
 		var limits := FastVariantLimits.new()
 		for property in LIMITS:
@@ -159,8 +156,8 @@ func test_network_limits_hold() -> bool:
 	return true
 
 
-## Typical keys and names of games do not count as attacks.
-func test_usual_keys_do_not_collide() -> bool:
+## Typical packets of games need few comparisons.
+func test_usual_keys_pass() -> bool:
 	var network := FastVariantLimits.for_network()
 	network.max_bytes = -1
 	network.max_memory = -1
@@ -177,54 +174,55 @@ func test_usual_keys_do_not_collide() -> bool:
 		"coordinates": func(i: int) -> Variant: return Vector2i(i / 100, i % 100),
 		"coordinates in space": func(i: int) -> Variant: return Vector3i(i / 400, i / 20 % 20, i % 20),
 		"positions": func(i: int) -> Variant: return Vector2(i / 100, i % 100) * 16.0,
-		"pairs": func(i: int) -> Variant: return [i / 100, i % 100],
 		"letters": func(i: int) -> Variant: return char(97 + i / 676) + char(97 + i / 26 % 26) + char(97 + i % 26),
 		"hexadecimal": func(i: int) -> Variant: return "%08x-%04x" % [hash(i), i],
-		"small Dictionaries": func(i: int) -> Variant: return {"x": i / 100, "y": i % 100},
-		"Dictionaries with keys in keys": func(i: int) -> Variant: return {{i % 100: "a"}: [i]},
-		"Arrays of ints": func(i: int) -> Variant: return [i, i / 7, i / 49],
 		"packed ints": func(i: int) -> Variant: return PackedInt32Array([i, i / 7]),
 		"random texts": func(_i: int) -> Variant: return str(generator.randi()) + str(generator.randi()),
 	}
 	for family in families:
 		checks.subject(TYPE_DICTIONARY, family)
 		var made := {}
-		for i in 10_000:
+		for i in 2000:
 			made[families[family].call(i)] = null
 		checks.same_value("as keys", "", FastVariantCodec.try_decode(var_to_bytes(made), network).message)
 		var names: Array = made.keys().map(func(key: Variant) -> Variant: return StringName(str(key)))
 		checks.same_value("as names", "", FastVariantCodec.try_decode(var_to_bytes(names), network).message)
 		var paths: Array = made.keys().map(func(key: Variant) -> Variant: return NodePath(str(key)))
 		checks.same_value("in paths", "", FastVariantCodec.try_decode(var_to_bytes(paths), network).message)
+	network.max_elements = -1
+	var fields := {}
+	for i in 20:
+		fields["field_%d" % i] = i
+		fields[StringName("name_%d" % i)] = i
+		checks.subject(TYPE_DICTIONARY, "entities of %d fields" % fields.size())
+		if fields.size() == 20:
+			var state := {}
+			for id in 2000:
+				state[id] = fields
+			checks.same_value("2,000 by id", "", FastVariantCodec.try_decode(var_to_bytes(state), network).message)
+			var rows: Array = []
+			rows.resize(10_000)
+			rows.fill(fields)
+			checks.same_value("10,000 in an Array", "", FastVariantCodec.try_decode(var_to_bytes(rows), network).message)
 	return true
 
 
-## Collisions of nested keys multiply. The keys are refused before the engine compares them.
-func test_colliding_keys_within_keys() -> bool:
+## The engine hashes and compares containers level by level, so they are refused as keys.
+func test_containers_as_keys() -> bool:
 	var network := FastVariantLimits.for_network()
-	for row: Array in [[14, 4], [9, 4], [5, 5], [3, 7], [2, 10]]:
-		checks.subject(TYPE_DICTIONARY, "%d colliding keys, %d levels" % row)
-		var bytes := Costly.colliding_in_keys(row[0], row[1])
-		var framed := Wire.word(bytes.size()) + bytes
-		for made: PackedByteArray in [bytes, Wire.header(TYPE_ARRAY) + Wire.word(1) + bytes]:
-			_check_validate(made, network, FastVariantCodec.try_decode(made, network))
-			checks.same_int("refused", FastVariantCodec.COLLIDING_KEYS, FastVariantCodec.validate(made, network).error)
-		checks.same_int("in a batch", FastVariantCodec.COLLIDING_KEYS, FastVariantCodec.unpack_batch(framed, network).error)
-		var old := Costly.colliding_in_keys(row[0], row[1], Wire.word(GODOT_3_DICTIONARY))
-		checks.same_int("in Godot 3's format", FastVariantCodec.COLLIDING_KEYS,
-				FastVariantCodec.try_decode_godot3(old, network).error)
-		checks.same_int("in the background", FastVariantCodec.COLLIDING_KEYS,
-				FastVariantCodec.decode_batch_async([bytes], network).wait().error)
-		checks.truth("inspect reads it to its end", FastVariantCodec.inspect(bytes, 1)["end"] == bytes.size())
-	checks.subject(TYPE_DICTIONARY, "colliding keys in an Array in a key")
-	var few := Costly.colliding_in_keys(14, 1)
-	for elements: PackedByteArray in [Wire.word(1) + Costly.colliding_in_keys(5, 4), Wire.word(4000) + Wire.repeated(few, 4000)]:
-		var inside := Wire.header(TYPE_DICTIONARY) + Wire.word(1) + Wire.header(TYPE_ARRAY) + elements + Wire.header(TYPE_NIL)
-		checks.same_int("refused", FastVariantCodec.COLLIDING_KEYS, FastVariantCodec.try_decode(inside, network).error)
-	checks.subject(TYPE_DICTIONARY, "large colliding keys")
-	for count: int in [4, 12]:
-		var arrays := Wire.header(TYPE_DICTIONARY) + Costly.entries(Costly.colliding_arrays(count))
-		checks.same_int("refused", FastVariantCodec.COLLIDING_KEYS, FastVariantCodec.try_decode(arrays, network).error)
+	for value: Variant in [{[1]: 2}, [{{}: 1}], {{[]: 1}: 2}]:
+		checks.subject(TYPE_DICTIONARY, str(value))
+		var bytes := var_to_bytes(value)
+		var decoded := FastVariantCodec.try_decode(bytes, network)
+		_check_validate(bytes, network, decoded)
+		checks.truth("the message names the limit", "`max_key_comparisons`" in decoded.message, decoded.message)
+		for refused: FastVariantResult in [
+			decoded, FastVariantCodec.unpack_batch(Wire.word(bytes.size()) + bytes, network),
+			FastVariantCodec.try_decode_godot3(FastVariantCodec.encode_godot3(value), network),
+			FastVariantCodec.decode_batch_async([bytes], network).wait(),
+		]:
+			checks.same_int("refused", FastVariantCodec.MAX_KEY_COMPARISONS_EXCEEDED, refused.error)
+		checks.same_value("without a limit", value, FastVariantCodec.try_decode(bytes).value)
 	return true
 
 
@@ -350,8 +348,7 @@ func test_what_searches_found() -> bool:
 	return true
 
 
-## A short search without a clock. Generated inputs take no more memory than they are charged, `validate` agrees, and
-## known attacks are refused.
+## A short search without a clock. Generated inputs take no more memory than they are charged, and `validate` agrees.
 func test_generated_inputs() -> bool:
 	var entries := Entries.new()
 	for entry in Entries.CHARGED:
@@ -363,36 +360,28 @@ func test_generated_inputs() -> bool:
 			inputs.append(generators.mutated(inputs[index % inputs.size()], inputs[index % known], entry))
 		for input in inputs:
 			_check_charge(entries, entry, generators.bytes_of(input, entry))
-	checks.subject(TYPE_DICTIONARY, "known attack")
-	for entry: String in ["try_decode", "validate", "unpack_batch", "try_decode_godot3"]:
-		var attack: Dictionary = Generators.known_inputs(entry)[0]
-		var outcome: FastVariantResult = entries.ask(entry, Generators.new(0, 1 << 20).bytes_of(attack, entry))
-		checks.same_int("%s refuses it" % entry, FastVariantCodec.COLLIDING_KEYS, outcome.error)
 	return true
 
 
-## Colliding keys are counted over all records of a file, even if the game loads a few records at a time.
-func test_colliding_keys_are_counted_over_a_file() -> bool:
-	checks.subject(TYPE_DICTIONARY, "colliding keys in many records")
-	var record := {}
-	# These keys collide slightly more often than is allowed for this number of records.
-	for key: int in Costly.colliding_ints(7) + range(10):
-		record[key] = null
+## Key comparisons are counted over all records of a file, even if the game loads a few records at a time.
+func test_key_comparisons_are_counted_over_a_file() -> bool:
+	checks.subject(TYPE_DICTIONARY, "keys in many records")
 	var records: Array = []
 	records.resize(3000)
-	records.fill(record)
-	var path := "user://colliding.bin"
+	records.fill({1: null, 2: null, 3: null})
+	var path := "user://compared.bin"
 	checks.same_int("saved", OK, FastVariantCodec.save_batch(path, records))
 	var limits := FastVariantLimits.for_save_files()
-	checks.truth("accepted for save files", FastVariantCodec.load_batch(path, limits).is_ok())
-	limits.refuse_colliding_keys = true
-	checks.same_int("refused", FastVariantCodec.COLLIDING_KEYS, FastVariantCodec.load_batch(path, limits).error)
+	limits.max_key_comparisons = 3000 * 9
+	checks.same_value("accepted", "", FastVariantCodec.load_batch(path, limits).message)
+	limits.max_key_comparisons -= 1
+	checks.same_int("refused", FastVariantCodec.MAX_KEY_COMPARISONS_EXCEEDED, FastVariantCodec.load_batch(path, limits).error)
 	# With objects, the job works in slices between frames.
 	for allow_objects: bool in [false, true]:
 		limits.allow_objects = allow_objects
 		var job := FastVariantCodec.load_batch_async(path, limits)
 		var result: FastVariantResult = await job.completed
-		checks.same_int("in the background", FastVariantCodec.COLLIDING_KEYS, result.error)
+		checks.same_int("in the background", FastVariantCodec.MAX_KEY_COMPARISONS_EXCEEDED, result.error)
 	DirAccess.remove_absolute(path)
 	return true
 
@@ -419,44 +408,42 @@ func test_other_writers_at_length() -> bool:
 	return true
 
 
-func test_colliding_names_are_counted_over_a_batch() -> bool:
-	checks.subject(TYPE_STRING_NAME, "colliding names in many records")
+func test_names_are_counted_over_a_batch() -> bool:
+	checks.subject(TYPE_STRING_NAME, "names in many records")
 	var names: Array = Costly.colliding_texts(5000).map(func(text: String) -> StringName: return StringName(text))
 	var limits := FastVariantLimits.for_save_files()
 	var packed := FastVariantCodec.pack_batch(names)
 	checks.truth("accepted for save files", FastVariantCodec.unpack_batch(packed, limits).is_ok())
-	limits.refuse_colliding_keys = true
-	checks.same_int("refused", FastVariantCodec.COLLIDING_KEYS, FastVariantCodec.unpack_batch(packed, limits).error)
+	limits.max_key_comparisons = FastVariantLimits.for_network().max_key_comparisons
+	checks.same_int("refused", FastVariantCodec.MAX_KEY_COMPARISONS_EXCEEDED, FastVariantCodec.unpack_batch(packed, limits).error)
 	return true
 
 
-func test_colliding_names_of_classes_and_properties() -> bool:
+class Tags:
+	var tags: Array[StringName]
+
+
+func test_names_of_classes_and_properties() -> bool:
 	var limits := FastVariantLimits.for_network()
 	limits.allow_objects = true
-	var arrays := Wire.header(TYPE_ARRAY) + Wire.word(1000)
-	var object := Wire.header(TYPE_OBJECT) + Wire.text("RefCounted") + Wire.word(1000)
-	for text: String in Costly.colliding_texts(1000):
+	var texts := Costly.colliding_texts(5000)
+	var arrays := Wire.header(TYPE_ARRAY) + Wire.word(5000)
+	var object := Wire.header(TYPE_OBJECT) + Wire.text("RefCounted") + Wire.word(5000)
+	for text: String in texts:
 		arrays += Wire.header(TYPE_ARRAY, 2) + Wire.text(text) + Wire.word(0)
 		object += Wire.text("metadata/" + text) + Wire.header(TYPE_NIL)
 	for bytes: PackedByteArray in [arrays, object]:
-		checks.subject(bytes.decode_u32(8) & 0xff, "colliding names of classes and properties")
+		checks.subject(bytes.decode_u32(8) & 0xff, "names of classes and properties")
 		var decoded := FastVariantCodec.try_decode(bytes, limits)
-		checks.same_int("refused", FastVariantCodec.COLLIDING_KEYS, decoded.error)
+		checks.same_int("refused", FastVariantCodec.MAX_KEY_COMPARISONS_EXCEEDED, decoded.error)
 		_check_validate(bytes, limits, decoded)
-	return true
-
-
-## Declared types do not make the comparison of two keys longer.
-func test_colliding_keys_of_typed_containers() -> bool:
-	var network := FastVariantLimits.for_network()
-	var ints := Costly.colliding_ints(40)
-	for type: Array in [[TYPE_INT, &"", 0], [TYPE_OBJECT, &"Node", null]]:
-		checks.subject(TYPE_DICTIONARY, "colliding keys, Dictionaries of %s" % type_string(type[0]))
-		var keys := {}
-		for number: int in ints:
-			keys[Dictionary({number: type[2]}, TYPE_NIL, &"", null, type[0], type[1], null)] = null
-			var bytes := var_to_bytes(keys)
-			_check_validate(bytes, network, FastVariantCodec.try_decode(bytes, network))
+	checks.subject(TYPE_STRING_NAME, "names converted from Strings")
+	var classes := FastVariantClasses.new()
+	classes.register(Tags, {"name": "Tags"})
+	for count: int in [1000, 5000]:
+		var tagged := var_to_bytes({"@class": "Tags", "tags": texts.slice(0, count)})
+		checks.same_int("%d" % count, FastVariantCodec.OK if count == 1000 else FastVariantCodec.MAX_KEY_COMPARISONS_EXCEEDED,
+				classes.decode(tagged, FastVariantLimits.for_network()).error)
 	return true
 
 

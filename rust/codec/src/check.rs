@@ -51,12 +51,24 @@ impl QuickCheck {
     }
 }
 
-/// Checks bytes as strictly as [`Value::decode`], with the same errors, and returns the ends of containers.
+/// Checks the value at the start of `bytes` without building it, and returns its end.
+///
+/// # Errors
+/// As [`Value::decode`](crate::Value::decode).
+pub fn validate(bytes: &[u8], limits: &Limits) -> Result<usize> {
+    match quick_check(bytes, limits) {
+        Some(end) => Ok(end),
+        None => Decoder::new(bytes, Strictness::Strict, limits)
+            .decode_only(&mut ValueBuilder::of_keys(limits.lost_objects_as_null)),
+    }
+}
+
+/// Checks bytes as [`validate`] does, and returns the ends of containers.
 pub(crate) fn check(bytes: &[u8], limits: &Limits) -> Result<Ends> {
     if let Some((_, ends)) = check_quickly(bytes, limits, &mut Rows::default(), Some(Ends::default())) {
         return Ok(ends.unwrap_or_default().sorted());
     }
-    Decoder::new(bytes, Strictness::Strict, limits).decode_only(&mut ValueBuilder::of_keys())?;
+    Decoder::new(bytes, Strictness::Strict, limits).decode_only(&mut ValueBuilder::of_keys(false))?;
     let mut ends = Ends::default();
     Decoder::new(bytes, Strictness::Strict, limits).decode_only(&mut ends)?;
     Ok(ends.sorted())

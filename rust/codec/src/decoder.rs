@@ -98,8 +98,7 @@ impl<'a, D: Dialect> Decoder<'a, D, true> {
 
 impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     fn at_start(dialect: D, bytes: &'a [u8], strictness: Strictness, limits: &'a Limits) -> Self {
-        let mut budget = Budget::new(limits);
-        budget.reads(bytes.len());
+        let budget = Budget::new(limits);
         let skimmable = bytes.len().saturating_mul(MAX_SKIMS);
         Self {
             dialect,
@@ -117,9 +116,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
 
     /// This decoder, with limits that other values have used in part.
     pub fn after(self, spent: Spent) -> Self {
-        let mut budget = Budget::after(spent, self.budget.limits);
-        budget.reads(self.cursor.bytes().len());
-        Self { budget, ..self }
+        Self { budget: Budget::after(spent, self.budget.limits), ..self }
     }
 
     /// The usage of the limits so far, earlier values included.
@@ -247,10 +244,10 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
             }
             T::String | T::StringName => {
                 let text_at = self.position();
-                if ty == T::StringName {
-                    self.budget.name().at(at)?;
-                }
                 let bytes = self.counted_bytes(false)?;
+                if ty == T::StringName {
+                    self.budget.name(bytes).at(at)?;
+                }
                 if self.may_be_raw(bytes) && sink.raw_text(ty, bytes).at(at)? {
                     return self.budget.text(bytes.len()).at(text_at);
                 }

@@ -105,9 +105,11 @@ pub enum ErrorKind {
     /// The caller's limits do not allow this script.
     #[error("script {path} is not in `allowed_scripts`; add it if this is expected", path = quoted(.0))]
     ScriptNotAllowed(String),
-    /// Keys or names that would slow an engine's hash tables.
-    #[error("too many {0}, as in a hash-flooding attack; clear `refuse_colliding_keys` for data you trust")]
-    CollidingKeys(&'static str),
+    /// A container as a key, while the caller limits the comparisons of keys.
+    #[error(
+        "a container as a Dictionary key needs unlimited `max_key_comparisons`; lift it for data that you trust"
+    )]
+    ContainerKey,
     /// A typed container would convert containers to more than this many characters of text.
     #[error(
         "typed container would convert containers to more than {0} characters of text, where the engine runs out of memory"
@@ -344,6 +346,8 @@ pub enum Limit {
     DictionaryEntries,
     /// [`Limits::max_memory`](crate::Limits::max_memory).
     Memory,
+    /// [`Limits::max_key_comparisons`](crate::Limits::max_key_comparisons).
+    KeyComparisons,
 }
 
 impl Limit {
@@ -355,6 +359,7 @@ impl Limit {
             Self::Elements => "max_elements",
             Self::DictionaryEntries => "max_dictionary_entries",
             Self::Memory => "max_memory",
+            Self::KeyComparisons => "max_key_comparisons",
         }
     }
 
@@ -366,6 +371,7 @@ impl Limit {
             Self::Elements => "values",
             Self::DictionaryEntries => "entries in one Dictionary",
             Self::Memory => "bytes of memory",
+            Self::KeyComparisons => "possible key comparisons",
         }
     }
 }

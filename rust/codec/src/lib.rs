@@ -21,7 +21,7 @@
 //! | encode | [`&Value`](Value) → [`Encoder`](stream::Encoder) |
 //! | decode | [`Decoder`](stream::Decoder) → [`ValueBuilder`](stream::ValueBuilder) |
 //! | size without encoding | [`&Value`](Value) → [`Measure`](stream::Measure) |
-//! | validate without building | [`quick_check`], else [`Decoder`](stream::Decoder) → [`Measure`](stream::Measure) |
+//! | validate without building | [`validate`] |
 //! | re-encode | [`Decoder`](stream::Decoder) → [`Encoder`](stream::Encoder) |
 //! | read Godot 3's format | [`Decoder::of_godot3`](stream::Decoder::of_godot3) → any of these |
 //! | write Godot 3's format | any of these → [`Downgrade`](godot3::Downgrade) |
@@ -54,7 +54,7 @@ pub mod value;
 pub mod view;
 mod wire;
 
-pub use check::{QuickCheck, quick_check};
+pub use check::{QuickCheck, quick_check, validate};
 pub use encoder::EncodeOptions;
 pub use error::{Error, ErrorKind, Result};
 pub use fingerprint::fingerprint;

@@ -9,13 +9,16 @@
 //! # Ok::<(), variant_codec::Error>(())
 //! ```
 
+use std::collections::HashSet;
+use std::hash::{BuildHasher as _, RandomState};
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 pub use crate::error::Limit;
 use crate::error::{Error, ErrorKind, Result};
 use crate::events::{ElementType, Precision};
 use crate::format::{self, Lane, VariantType};
+use crate::sync::lock;
 
 /// A mask of all types, one bit each at the position of the type's id.
 pub const ALL_TYPES: u64 = (1 << VariantType::COUNT) - 1;
@@ -102,11 +105,10 @@ mod cost {
     }
 }
 
-/// The number of bytes of nested keys that [`Limits::refuse_colliding_keys`] always allows. An engine hashes
-/// a nested key once for each key that encloses it.
-const FREE_NESTED_KEYS: u64 = 4 << 10;
-/// The number of further bytes of nested keys that each byte of input allows.
-const NESTED_KEYS_PER_BYTE: u64 = 2;
+/// The number of encoded bytes of a key or name that take as long to compare as one more key.
+const COMPARED_BYTES: u64 = 64;
+/// Looking up a known name takes less time than adding a name, by this factor.
+const LOOKUPS_PER_NAME: u64 = 4;
 
 /// The strictness of a reader. Readers of other formats use it too. For protobuf, the official
 /// implementations take the place of the engine.
@@ -167,15 +169,15 @@ pub struct Limits {
     pub max_dictionary_entries: u64,
     /// Maximum number of bytes of engine memory for the result, estimated before it is allocated.
     pub max_memory: u64,
+    /// Maximum number of comparisons that the engine's hash tables may need if all keys and all names are crafted to
+    /// collide. A Dictionary needs at most the square of its number of entries, all names together the square of the
+    /// number of different names, and long keys and names more. If there is a maximum, containers may not be keys.
+    pub max_key_comparisons: u64,
     /// Whether bytes may follow the value.
     pub allow_trailing_bytes: bool,
     /// Whether strict reading accepts harmless encodings of writers other than an engine: see
     /// [`Oddity::is_harmless`](crate::error::Oddity::is_harmless).
     pub allow_non_canonical: bool,
-    /// Whether to refuse keys and names crafted to slow the engine's hash tables. Each colliding key costs
-    /// more time than the one before. Only a reader inside an engine detects collisions. The total size of
-    /// nested keys is limited as well.
-    pub refuse_colliding_keys: bool,
     /// Whether to read an object that was written only by its instance id as null. The id means nothing in another run
     /// of the game. Only a reader inside an engine does so; in this crate, the id stays as it is.
     pub lost_objects_as_null: bool,
@@ -190,16 +192,16 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Limits for packets from strangers: 1 MiB, 32 levels, 100,000 values, 10,000 entries per Dictionary, 16
-    /// MiB of memory, no colliding keys.
+    /// Limits for packets from strangers: 1 MiB, 32 levels, 100,000 values, 2,000 entries per Dictionary, 16
+    /// MiB of memory, 5,000,000 key comparisons.
     pub fn for_network() -> Self {
         Self {
             max_bytes: 1 << 20,
             max_depth: 32,
             max_elements: 100_000,
-            max_dictionary_entries: 10_000,
+            max_dictionary_entries: 2000,
             max_memory: 16 << 20,
-            refuse_colliding_keys: true,
+            max_key_comparisons: 5_000_000,
             ..Self::for_save_files()
         }
     }
@@ -216,13 +218,19 @@ impl Limits {
         limits
     }
 
-    /// Whether [`Limits::max_elements`], [`Limits::max_memory`] and [`Limits::refuse_colliding_keys`] admit
+    /// Whether [`Limits::max_elements`], [`Limits::max_memory`] and [`Limits::max_key_comparisons`] admit
     /// every value of `bytes` bytes.
     pub fn admit_all_of(&self, bytes: usize) -> bool {
         let bytes = bytes as u64;
         self.max_elements >= bytes
             && self.max_memory >= bytes.saturating_mul(cost::MOST_PER_BYTE)
-            && !self.refuse_colliding_keys
+            && !self.limits_key_comparisons()
+    }
+
+    /// Whether [`Limits::max_key_comparisons`] is set.
+    #[inline(always)]
+    pub fn limits_key_comparisons(&self) -> bool {
+        self.max_key_comparisons != u64::MAX
     }
 
     /// The deepest level that a value may have.
@@ -243,6 +251,7 @@ impl Limits {
             Limit::Elements => self.max_elements,
             Limit::DictionaryEntries => self.max_dictionary_entries,
             Limit::Memory => self.max_memory,
+            Limit::KeyComparisons => self.max_key_comparisons,
         };
         ErrorKind::LimitExceeded(limit, setting)
     }
@@ -265,9 +274,9 @@ impl Limits {
             max_elements: u64::MAX,
             max_dictionary_entries: u64::MAX,
             max_memory: u64::MAX,
+            max_key_comparisons: u64::MAX,
             allow_trailing_bytes: true,
             allow_non_canonical: false,
-            refuse_colliding_keys: false,
             lost_objects_as_null: false,
             allow_objects: false,
             allowed_classes: Names::NONE,
@@ -283,28 +292,43 @@ impl Default for Limits {
     }
 }
 
+/// The different names so far. Names are random hashes, which attackers cannot predict.
+#[derive(Debug, Default)]
+pub struct SeenNames {
+    hashes: HashSet<u64>,
+    random: RandomState,
+}
+
+impl SeenNames {
+    /// Adds a name. Returns the number of comparisons that an engine may need to find or add it.
+    pub fn add(&mut self, name: &[u8]) -> u64 {
+        let others = self.hashes.len() as u64;
+        let is_new = self.hashes.insert(self.random.hash_one(name));
+        let names = if is_new { others } else { others / LOOKUPS_PER_NAME };
+        names.saturating_mul(1 + name.len() as u64 / COMPARED_BYTES)
+    }
+}
+
 /// The share of [`Limits`] that values have used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Spent {
     elements: u64,
     memory: u64,
-    /// Bytes of nested keys.
-    nested_keys: u64,
-    /// Bytes that have been read.
-    read: u64,
+    key_comparisons: u64,
+    names: Option<Arc<Mutex<SeenNames>>>,
 }
 
 impl Spent {
     /// The charged memory, in bytes.
-    pub fn memory(self) -> u64 {
+    pub fn memory(&self) -> u64 {
         self.memory
     }
 
-    /// The usage of the limit on nested keys. All parts of one input share this limit; every other limit
-    /// applies to each part separately.
+    /// The key comparisons, whose limit all parts of one input share. Every other limit applies to each part
+    /// separately.
     #[must_use]
     pub fn shared_by_parts(self) -> Self {
-        Self { nested_keys: self.nested_keys, ..Self::default() }
+        Self { elements: 0, memory: 0, ..self }
     }
 }
 
@@ -313,11 +337,7 @@ impl Spent {
 pub struct Budget<'l> {
     /// The limits themselves.
     pub limits: &'l Limits,
-    elements: u64,
-    memory: u64,
-    nested_keys: u64,
-    /// Bytes that are certain to be read.
-    read: u64,
+    spent: Spent,
 }
 
 /// Unless stated otherwise, errors are [`ErrorKind::LimitExceeded`] or [`ErrorKind::TypeNotAllowed`].
@@ -329,19 +349,13 @@ impl<'l> Budget<'l> {
     }
 
     /// The budget that is left after other values have used this share.
-    pub fn after(Spent { elements, memory, nested_keys, read }: Spent, limits: &'l Limits) -> Self {
-        Self { limits, elements, memory, nested_keys, read }
-    }
-
-    /// Adds to the bytes that are certain to be read.
-    pub fn reads(&mut self, bytes: usize) {
-        self.read = self.read.saturating_add(bytes as u64);
+    pub fn after(spent: Spent, limits: &'l Limits) -> Self {
+        Self { limits, spent }
     }
 
     /// The usage so far.
     pub fn spent(&self) -> Spent {
-        let Self { elements, memory, nested_keys, read, .. } = *self;
-        Spent { elements, memory, nested_keys, read }
+        self.spent.clone()
     }
 
     /// Charges one value of this type.
@@ -359,8 +373,8 @@ impl<'l> Budget<'l> {
         if self.limits.allowed_types >> ty.id() & 1 == 0 {
             return 0;
         }
-        let elements = self.limits.max_elements.saturating_sub(self.elements);
-        let memory = self.limits.max_memory.saturating_sub(self.memory) / cost::value(ty);
+        let elements = self.limits.max_elements.saturating_sub(self.spent.elements);
+        let memory = self.limits.max_memory.saturating_sub(self.spent.memory) / cost::value(ty);
         usize::try_from(elements.min(memory)).unwrap_or(usize::MAX)
     }
 
@@ -385,20 +399,17 @@ impl<'l> Budget<'l> {
         self.limits.check_entries(len)?;
         let table = if len == 0 { 0 } else { cost::TABLE };
         self.charge(0, cost::DICTIONARY + table + cost::ENTRY.saturating_mul(len as u64))?;
-        self.announce(len as u64 * 2, cost::SLOT)
+        self.announce(len as u64 * 2, cost::SLOT)?;
+        self.compare((len as u64).saturating_mul(len as u64))
     }
 
-    /// Charges a key of `bytes` encoded bytes inside another key.
-    ///
-    /// # Errors
-    /// [`ErrorKind::CollidingKeys`] if the limits restrict nested keys and these take too many bytes.
-    pub fn nested_key(&mut self, bytes: usize) -> Result<()> {
-        self.nested_keys = self.nested_keys.saturating_add(bytes as u64);
-        let free = FREE_NESTED_KEYS.saturating_add(self.read.saturating_mul(NESTED_KEYS_PER_BYTE));
-        if self.limits.refuse_colliding_keys && self.nested_keys > free {
-            return Err(ErrorKind::CollidingKeys("nested Dictionary keys").into());
+    /// Charges a key of `bytes` encoded bytes in a Dictionary with `len` entries.
+    #[inline(always)]
+    pub fn key(&mut self, len: usize, bytes: usize) -> Result<()> {
+        match bytes as u64 / COMPARED_BYTES {
+            0 => Ok(()),
+            times => self.compare(times.saturating_mul(len as u64)),
         }
-        Ok(())
     }
 
     /// Charges text of `bytes` bytes.
@@ -410,14 +421,30 @@ impl<'l> Budget<'l> {
     /// Whether text of `bytes` bytes can be charged without another check.
     #[inline(always)]
     pub fn allows_text(&self, bytes: usize) -> bool {
-        self.elements <= self.limits.max_elements
-            && self.memory.saturating_add(cost::text(bytes)) <= self.limits.max_memory
+        self.spent.elements <= self.limits.max_elements
+            && self.spent.memory.saturating_add(cost::text(bytes)) <= self.limits.max_memory
     }
 
-    /// Charges a name without its text.
+    /// Charges a name without the memory of its text.
     #[inline(always)]
-    pub fn name(&mut self) -> Result<()> {
-        self.charge(0, cost::NAME)
+    pub fn name(&mut self, text: &[u8]) -> Result<()> {
+        self.charge(0, cost::NAME)?;
+        if self.limits.limits_key_comparisons() { self.compare_name(text) } else { Ok(()) }
+    }
+
+    #[inline(never)]
+    fn compare_name(&mut self, text: &[u8]) -> Result<()> {
+        let comparisons = lock(self.spent.names.get_or_insert_default()).add(text);
+        self.compare(comparisons)
+    }
+
+    #[inline(always)]
+    fn compare(&mut self, comparisons: u64) -> Result<()> {
+        self.spent.key_comparisons = self.spent.key_comparisons.saturating_add(comparisons);
+        if self.spent.key_comparisons > self.limits.max_key_comparisons {
+            return Err(self.limits.exceeded(Limit::KeyComparisons).into());
+        }
+        Ok(())
     }
 
     /// Charges a NodePath of `names` names; their texts are charged as they come.
@@ -467,14 +494,14 @@ impl<'l> Budget<'l> {
     #[inline(always)]
     fn announce(&self, values: u64, each: u64) -> Result<()> {
         let slots = values.saturating_mul(each);
-        self.check(self.elements.saturating_add(values), self.memory.saturating_add(slots))
+        self.check(self.spent.elements.saturating_add(values), self.spent.memory.saturating_add(slots))
     }
 
     #[inline(always)]
     fn charge(&mut self, elements: u64, memory: u64) -> Result<()> {
-        self.elements = self.elements.saturating_add(elements);
-        self.memory = self.memory.saturating_add(memory);
-        self.check(self.elements, self.memory)
+        self.spent.elements = self.spent.elements.saturating_add(elements);
+        self.spent.memory = self.spent.memory.saturating_add(memory);
+        self.check(self.spent.elements, self.spent.memory)
     }
 
     #[inline(always)]

@@ -6,7 +6,6 @@ use godot::init::{ExtensionLibrary, InitStage, gdextension};
 use godot::sys;
 use variant_engine::{fits_precision, with_checked_arguments};
 
-use crate::variant::collisions;
 use crate::{api, panics, settings, threads};
 
 struct Extension;
@@ -56,7 +55,6 @@ fn start() {
     threads::pool::open();
     threads::background::open();
     variant_engine::start(&settings::access());
-    collisions::open(variant_engine::engine_version());
     api::registration::register();
 }
 

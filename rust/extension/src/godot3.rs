@@ -8,7 +8,7 @@ use variant_codec::frames::Foreign;
 use variant_codec::godot3::{Change, Downgrade, Loss, add_change};
 use variant_codec::stream::{Buffer, Decoder, Encoder, Source as _};
 use variant_codec::sync::lock;
-use variant_codec::{EncodeOptions, Error, Limits, Result, Strictness, Value, frames, quick_check};
+use variant_codec::{EncodeOptions, Error, Limits, Result, Strictness, frames, validate};
 use variant_engine::{self as engine, PRECISION};
 
 use crate::batch::failed::{Failed, Reasons};
@@ -156,7 +156,8 @@ fn upgrade(bytes: &[u8], limits: &Limits, loss: Loss, part: &mut Vec<u8>) -> Res
         let mut decoder = Decoder::of_godot3(bytes, Strictness::Strict, limits, loss);
         decoder.decode_only(&mut encoder)?;
         let written = encoder.output().written();
-        refuse_repeated_keys(written, limits)?;
+        // Strict readers refuse a Dictionary that repeats a key.
+        validate(written, limits)?;
         frames::try_append(part, written)?;
         Ok(decoder.into_changes())
     })
@@ -169,16 +170,8 @@ fn downgrade(bytes: &[u8], limits: &Limits, loss: Loss, part: &mut Vec<u8>) -> R
         // Objects are read, so that the error says why Godot 3 cannot create them.
         let limits = Limits { allow_objects: true, ..limits.clone() };
         Decoder::new(bytes, Strictness::Strict, &limits).decode_only(&mut downgrade)?;
-        refuse_repeated_keys(bytes, &limits)?;
+        validate(bytes, &limits)?;
         frames::try_append(part, downgrade.output().written())?;
         Ok(downgrade.into_changes())
     })
-}
-
-/// Fails if a Dictionary in valid bytes repeats a key, because strict readers refuse such a Dictionary.
-fn refuse_repeated_keys(bytes: &[u8], limits: &Limits) -> Result<()> {
-    match quick_check(bytes, limits) {
-        Some(_) => Ok(()),
-        None => Value::decode(bytes, limits).map(drop),
-    }
 }

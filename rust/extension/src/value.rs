@@ -7,7 +7,7 @@ use godot::builtin::{PackedByteArray, Variant};
 use godot::global::var_to_bytes;
 use variant_codec::limits::Spent;
 use variant_codec::stream::{Buffer, Decoder, Encoder, Leaf, Measure, Number, Source as _, leaf, number};
-use variant_codec::{EncodeOptions, Limits, Result, Strictness, VariantType, frames, quick_check};
+use variant_codec::{EncodeOptions, Result, Strictness, VariantType, frames};
 use variant_engine::{self as engine, Building, HeldObject, PRECISION, raw_string, set_bytes};
 
 use crate::encode_buffer::with_encoder;
@@ -20,13 +20,11 @@ use crate::variant::built::Built;
 use crate::variant::classes::Registry;
 use crate::variant::classes::graph::Graph;
 use crate::variant::classes::reader::ObjectReader;
-use crate::variant::input::{Input, Reading};
-use crate::variant::keys::KeyCache;
+use crate::variant::input::Reading;
 use crate::variant::nested::Nested;
 use crate::variant::source::registered::Registered;
 use crate::variant::source::{Live, Objects};
 use crate::variant::splitter::Splitter;
-use crate::variant::validator::Validator;
 
 /// Encodes a value. If `strict`, a value that would decode to a different value is an error.
 ///
@@ -236,7 +234,7 @@ pub fn decode(mut reading: Reading<'_>, part: Range<usize>, spent: &mut Spent) -
         return Ok((built, start + end));
     }
     let mut builder = VariantBuilder::new(reading);
-    let mut decoder = Decoder::new(data, strictness, limits).after(*spent);
+    let mut decoder = Decoder::new(data, strictness, limits).after(spent.clone());
     let end = decoder.decode_only(&mut builder).map_err(|error| error.shifted(start))?;
     *spent = decoder.spent();
     Ok((builder.finish(), start + end))
@@ -260,25 +258,10 @@ pub fn decode_registered(
     let data = input.bytes().get(part).unwrap_or_default();
     let objects = ObjectReader::new(Arc::clone(registry), data, limits, target);
     let mut builder = VariantBuilder::new(reading).with_objects(objects, data);
-    let mut decoder = Decoder::new(data, Strictness::Strict, limits).after(*spent);
+    let mut decoder = Decoder::new(data, Strictness::Strict, limits).after(spent.clone());
     let end = decoder.decode_only(&mut builder).map_err(|error| error.shifted(start))?;
     *spent = decoder.spent();
     let (built, objects) = builder.finish_with_objects();
     objects.map_or(Ok(()), |objects| objects.complete()).map_err(|error| error.shifted(start))?;
     Ok((built, start + end))
-}
-
-/// Checks the input without building the value; returns the offset of the end of the value.
-///
-/// # Errors
-/// As [`decode`], except for errors in creating objects and loading scripts.
-pub fn validate(input: &Input<'_>, strictness: Strictness, limits: &Limits) -> Result<usize> {
-    if strictness == Strictness::Strict
-        && let Some(end) = quick_check(input.bytes(), limits)
-    {
-        return Ok(end);
-    }
-    let mut keys = KeyCache::default();
-    let reading = Reading { input, strictness, limits, keys: &mut keys };
-    Decoder::new(input.bytes(), strictness, limits).decode_only(&mut Validator::new(reading))
 }

@@ -404,7 +404,7 @@ impl<'a> MessageDecoder<'a> {
         let ty = if self.options.string_name_keys { VariantType::StringName } else { VariantType::String };
         self.budget.value(ty)?;
         if ty == VariantType::StringName {
-            self.budget.name()?;
+            self.budget.name(name.as_bytes())?;
         }
         self.budget.text(name.len())?;
         sink.begin_key(dictionary)?;

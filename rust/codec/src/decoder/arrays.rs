@@ -33,8 +33,9 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
                 }
             }
             Declared::Class(name) => {
-                self.budget.name().at(at)?;
-                match self.padded_name(name, at)? {
+                let name = self.padded_name(name, at)?;
+                self.budget.name(name.as_bytes()).at(at)?;
+                match name {
                     "" => {
                         self.odd(true, at, Oddity::ElementType)?;
                         ElementType::Builtin(VariantType::Object)
@@ -99,7 +100,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     #[inline(never)]
     pub(super) fn decode_array<S: Sink>(&mut self, sink: &mut S, header: Header) -> Result<()> {
         let at = self.position();
-        self.check_key_depth(at - 4)?;
+        self.check_in_key(at - 4)?;
         let (element, count) = self.array_head(header)?;
         let bad_count = self.take_bad_count();
         self.budget.array(count, element).at(at)?;

@@ -19,7 +19,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     #[inline(never)]
     pub(super) fn decode_dictionary<S: Sink>(&mut self, sink: &mut S, header: Header) -> Result<()> {
         let at = self.position();
-        self.check_key_depth(at - 4)?;
+        self.check_in_key(at - 4)?;
         let ([key, value], count) = self.dictionary_head(header)?;
         let bad_count = self.take_bad_count();
         self.budget.dictionary(count).at(at)?;
@@ -42,7 +42,8 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     ) -> Result<()> {
         for index in 0..count {
             let key_at = self.position();
-            self.decode_key(sink, dictionary, key).map_err(|error| error.inside(Step::KeyAt(index)))?;
+            self.decode_key(sink, dictionary, key, count)
+                .map_err(|error| error.inside(Step::KeyAt(index)))?;
             self.decode_value(sink, dictionary, value)
                 .map_err(|error| error.inside(self.step_of_key(key_at, index)))?;
         }
@@ -55,6 +56,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         sink: &mut S,
         dictionary: &mut S::Dictionary,
         key: &ElementType<'_>,
+        count: usize,
     ) -> Result<()> {
         let at = self.position();
         sink.begin_key(dictionary)?;
@@ -66,9 +68,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         }
         self.write_into(sink)?;
         (self.max_container_depth, self.in_key) = (max_container_depth, in_key);
-        if in_key {
-            self.budget.nested_key(self.position() - at).at(at)?;
-        }
+        self.budget.key(count, self.position() - at).at(at)?;
         sink.begin_value(dictionary).at(at)
     }
 

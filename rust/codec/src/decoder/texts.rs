@@ -26,16 +26,19 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     /// Reads a length-prefixed text that the engine keeps in its table of names.
     #[inline(always)]
     pub(super) fn name(&mut self) -> Result<&'a str> {
-        self.budget.name().at(self.position())?;
-        self.string()
+        let at = self.position();
+        let bytes = self.counted_bytes(false)?;
+        self.budget.name(bytes).at(at)?;
+        self.name_text(bytes, at)
     }
 
     /// Reads a part of a NodePath. Engines before 4.6.3 leave its padding uninitialised.
     #[inline(always)]
     pub(super) fn node_path_part(&mut self) -> Result<(&'a [u8], usize)> {
         let at = self.position();
-        self.budget.name().at(at)?;
-        Ok((self.counted_bytes(true)?, at))
+        let bytes = self.counted_bytes(true)?;
+        self.budget.name(bytes).at(at)?;
+        Ok((bytes, at))
     }
 
     /// Reads the text of a PackedStringArray element without its terminating NUL, which the length includes.

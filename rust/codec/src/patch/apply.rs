@@ -43,7 +43,7 @@ pub fn apply(old: &[u8], patch: &[u8], limits: &Limits) -> Result<Vec<u8>> {
         max_dictionary_entries: limits.max_dictionary_entries.max(2),
         max_memory: limits.max_memory.saturating_add(PATCH_MEMORY).saturating_mul(MORE),
         // An engine builds keys only from the result, which is checked against the caller's limits.
-        refuse_colliding_keys: false,
+        max_key_comparisons: u64::MAX,
         allow_objects: true,
         allowed_types: ALL_TYPES,
         allowed_classes: Names::NONE,
@@ -134,7 +134,7 @@ fn is_limit(kind: &ErrorKind) -> bool {
             | K::ClassNotAllowed(_)
             | K::ScriptNotAllowed(_)
             | K::ObjectsNotAllowed
-            | K::CollidingKeys(_)
+            | K::ContainerKey
             | K::OutOfMemory(_)
     )
 }

@@ -18,6 +18,7 @@ pub struct ValueBuilder {
     keys: Option<Keys>,
     /// Whether only keys are built. Other values are read as null.
     only_keys: bool,
+    lost_objects_as_null: bool,
 }
 
 /// The number of keys that enclose the next value, and the hash of the last value completed inside a key.
@@ -51,9 +52,10 @@ impl ValueBuilder {
         Self { keys: Some(Keys::default()), ..Self::default() }
     }
 
-    /// A builder that fails as [`ValueBuilder::strict`] does, but keeps only the keys of open Dictionaries.
-    pub(crate) fn of_keys() -> Self {
-        Self { only_keys: true, ..Self::strict() }
+    /// A builder that fails as [`ValueBuilder::strict`] does, but keeps only the keys of open Dictionaries. With
+    /// `lost_objects_as_null`, objects by id are null.
+    pub(crate) fn of_keys(lost_objects_as_null: bool) -> Self {
+        Self { only_keys: true, lost_objects_as_null, ..Self::strict() }
     }
 
     /// Whether the next value is not built.
@@ -237,7 +239,11 @@ impl Sink for ValueBuilder {
 
     #[inline(never)]
     fn object_id(&mut self, id: u64) -> Result<()> {
-        self.set(Value::Object(if id == 0 { Object::Null } else { Object::Id(id) }))
+        self.set(match id {
+            0 => Value::Object(Object::Null),
+            _ if self.lost_objects_as_null => Value::Nil,
+            id => Value::Object(Object::Id(id)),
+        })
     }
 
     #[inline(never)]

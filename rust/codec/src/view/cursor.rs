@@ -642,16 +642,14 @@ impl<'a, D: Dialect> View<'a, D> {
         mut each: impl FnMut(usize, usize) -> Result<()>,
     ) -> Result<usize> {
         let mut decoder = self.decoder_inside(head.first);
-        let mut spent = self.known.map_or_else(Spent::default, KnownOffsets::spent);
         for index in 0..head.count {
             let at = decoder.position();
             let keys = &head.declared[0];
             self.refuse_misfit(at, "Dictionary's keys", keys)
                 .map_err(|error| error.inside(Step::KeyAt(index)))?;
             if self.has_converted_key(at) {
-                key::check::<D>(self.bytes, at, self.depth + 1, self.limits, &mut spent)
+                key::check::<D>(self.bytes, at, self.depth + 1, self.limits)
                     .map_err(|error| error.inside(Step::KeyAt(index)))?;
-                self.known.inspect(|known| known.set_spent(spent));
             }
             each(index, at)?;
             self.pass(&mut decoder).map_err(|error| error.inside(Step::KeyAt(index)))?;
@@ -759,17 +757,15 @@ impl<'a, D: Dialect> View<'a, D> {
     /// # Errors
     /// As [`View::write_into`].
     pub fn write_part_into<S: Sink>(&self, sink: &mut S, spent: &mut Spent) -> Result<()> {
-        let mut decoder = self.decoder().after(*spent);
+        let mut decoder = self.decoder().after(spent.clone());
         match self.form {
             Form::Value(_) => decoder.write_into(sink),
             Form::Text => decoder.decode_string(sink),
             Form::Name => decoder.decode_name(sink),
             Form::Lanes(packed, precision) => decoder.decode_packed_element(sink, packed, precision),
         }?;
-        *spent = decoder.spent();
-        if !self.may_be_shared() {
-            *spent = spent.shared_by_parts();
-        }
+        let all = decoder.spent();
+        *spent = if self.may_be_shared() { all } else { all.shared_by_parts() };
         Ok(())
     }
 

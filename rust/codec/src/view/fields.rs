@@ -9,7 +9,6 @@ use super::known_offsets::{Keys, KnownOffsets};
 use crate::dialect::{Dialect, Godot4};
 use crate::error::{Error, Locate as _, Result, Step};
 use crate::format::{Shape, VariantType};
-use crate::limits::Spent;
 use crate::skim::Skimmer;
 use crate::wire::{Cursor, Header};
 
@@ -30,11 +29,10 @@ impl<'a, D: Dialect> View<'a, D> {
         let head = self.head()?;
         self.refuse_misfits(&head)?;
         let (mut at, mut found) = (head.first, Vec::new());
-        fields.spent = Spent::default();
         for index in 0..head.count {
             let inside = |error: Error| error.inside(Step::Index(index));
             let row = self.value_at(at, self.depth + 1).map_err(inside)?;
-            at = fields.read_next(&row, &mut found).map_err(inside)?;
+            at = fields.read(&row, &mut found).map_err(inside)?;
             each(index, &found).map_err(inside)?;
         }
         Ok(())
@@ -97,8 +95,6 @@ pub struct Fields<'k, D: Dialect = Godot4> {
     last: Vec<(Vec<u8>, Option<usize>)>,
     /// Whether a value at a key in the last row may have a tag.
     may_be_tagged: bool,
-    /// The usage of the limits on keys, shared by the rows of one Array.
-    spent: Spent,
     dialect: PhantomData<D>,
 }
 
@@ -116,7 +112,6 @@ impl<'k, D: Dialect> Fields<'k, D> {
                 && indexes.insert(half, index as u32).is_ok()
         });
         let remembers = keys.len() > 1 || keys.iter().any(Key::may_be_another);
-        let (last, spent) = Default::default();
         Self {
             keys,
             paths: None,
@@ -125,9 +120,8 @@ impl<'k, D: Dialect> Fields<'k, D> {
             types,
             can_skim,
             remembers,
-            last,
+            last: Vec::new(),
             may_be_tagged: false,
-            spent,
             dialect: PhantomData,
         }
     }
@@ -164,12 +158,6 @@ impl<'k, D: Dialect> Fields<'k, D> {
     /// # Errors
     /// Fails if invalid bytes prevent the search.
     pub fn read<'a>(&mut self, row: &View<'a, D>, found: &mut Vec<Option<View<'a, D>>>) -> Result<usize> {
-        self.spent = Spent::default();
-        self.read_next(row, found)
-    }
-
-    /// Like [`Fields::read`], for a row that shares the limits on keys with the rows before it.
-    fn read_next<'a>(&mut self, row: &View<'a, D>, found: &mut Vec<Option<View<'a, D>>>) -> Result<usize> {
         let followed;
         let (resolved, end) = if row.is_followed() {
             followed = row.follow()?;
@@ -228,12 +216,10 @@ impl<'k, D: Dialect> Fields<'k, D> {
             return Ok(end);
         }
         let known = if self.remembers { KnownOffsets::of_all() } else { KnownOffsets::default() };
-        let known = known.after(self.spent);
         let walked = row.detached(row.bytes, row.limits).remembering(&known);
         for (key, found) in self.keys.iter().zip(found) {
             *found = walked.find_literal(key)?.map(|found| row.moved_to(&found));
         }
-        self.spent = known.spent();
         self.may_be_tagged = true;
         Ok(row.range()?.end)
     }

@@ -9,7 +9,7 @@ use crate::dialect::Dialect;
 use crate::error::{ErrorKind, Result, Step, quoted};
 use crate::events::Source;
 use crate::format::{Shape, VariantType};
-use crate::limits::{Limits, Names, Spent};
+use crate::limits::{Limits, Names};
 use crate::utf8::is_ascii_without_nul;
 use crate::value::Value;
 use crate::value::builder::ValueBuilder;
@@ -174,18 +174,11 @@ fn readable<T>(key: Result<T>) -> Result<Option<T>> {
     }
 }
 
-/// Reads a key strictly at nesting level `depth`. Objects are only inspected, and therefore allowed. `spent` is
-/// the earlier keys' share of the limits.
+/// Reads a key strictly at nesting level `depth`. Objects are only inspected, and therefore allowed.
 ///
 /// # Errors
 /// Fails if the engine would read the key as another one, or if the limits forbid it.
-pub(super) fn check<D: Dialect>(
-    bytes: &[u8],
-    at: usize,
-    depth: u32,
-    limits: &Limits,
-    spent: &mut Spent,
-) -> Result<()> {
+pub(super) fn check<D: Dialect>(bytes: &[u8], at: usize, depth: u32, limits: &Limits) -> Result<()> {
     let with_objects;
     let limits = if limits.allow_objects {
         limits
@@ -199,10 +192,8 @@ pub(super) fn check<D: Dialect>(
         };
         &with_objects
     };
-    let mut decoder = Decoder::<D>::starting_at(bytes, at, depth, limits).in_key().after(*spent);
-    decoder.write_into(&mut ValueBuilder::strict())?;
-    *spent = decoder.spent().shared_by_parts();
-    Ok(())
+    let mut decoder = Decoder::<D>::starting_at(bytes, at, depth, limits).in_key();
+    decoder.write_into(&mut ValueBuilder::strict())
 }
 
 /// The content that distinguishes a key of a Dictionary from the others.

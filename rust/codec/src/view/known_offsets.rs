@@ -13,7 +13,6 @@ use crate::dialect::Dialect;
 use crate::ends::Ends;
 use crate::error::{ErrorKind, Result};
 use crate::events::Source as _;
-use crate::limits::Spent;
 use crate::skim::Skimmer;
 use crate::sync::lock;
 
@@ -38,8 +37,6 @@ pub struct KnownOffsets {
     /// The ends of large, deeply nested values, by start. Without them, each level above would walk the value again.
     ends: Mutex<HashMap<u32, u32>>,
     hasher: RandomState,
-    /// The usage of the limits on keys, if the views of several rows share it.
-    spent: Option<Mutex<Spent>>,
 }
 
 /// Walked containers, by start.
@@ -67,7 +64,6 @@ impl Default for KnownOffsets {
             least: SMALL,
             ends: Default::default(),
             hasher: Default::default(),
-            spent: None,
         }
     }
 }
@@ -76,23 +72,6 @@ impl KnownOffsets {
     /// A cache that includes small Dictionaries.
     pub(super) fn of_all() -> Self {
         Self { least: 0, ..Self::default() }
-    }
-
-    /// This cache, for views that share the limits on keys. Earlier views have used `spent` of these limits.
-    pub(super) fn after(self, spent: Spent) -> Self {
-        Self { spent: Some(Mutex::new(spent)), ..self }
-    }
-
-    /// The usage that the views share; zero if they share none.
-    pub(super) fn spent(&self) -> Spent {
-        let shared = self.spent.as_ref();
-        shared.map_or_else(Spent::default, |spent| *lock(spent))
-    }
-
-    pub(super) fn set_spent(&self, now: Spent) {
-        if let Some(spent) = &self.spent {
-            *lock(spent) = now;
-        }
     }
 
     /// The end of the value at `at`; `None` if it cannot be determined.

@@ -352,7 +352,7 @@ impl FastVariantCodec {
         #[opt(default = OptionalLimits::NULL)] limits: OptionalLimits,
     ) -> Gd<FastVariantResult> {
         guard("FastVariantCodec.validate", || {
-            match value::validate(&Input::Owned(bytes), Strictness::Strict, &strict_limits(limits)) {
+            match variant_codec::validate(bytes.as_slice(), &strict_limits(limits)) {
                 Ok(end) => FastVariantResult::decoded(Variant::nil(), 0, end),
                 Err(error) => FastVariantResult::failed(&error),
             }

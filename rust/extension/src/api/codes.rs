@@ -16,7 +16,7 @@ codes! {
     MaxElementsExceeded "MAX_ELEMENTS_EXCEEDED" "More values than [member FastVariantLimits.max_elements], including elements of packed arrays and names of NodePaths. Raise the limit if you expect such data."
     MaxDictionaryEntriesExceeded "MAX_DICTIONARY_ENTRIES_EXCEEDED" "A Dictionary with more entries than [member FastVariantLimits.max_dictionary_entries]. Raise the limit if you expect such data."
     MaxMemoryExceeded "MAX_MEMORY_EXCEEDED" "The value would need more memory than [member FastVariantLimits.max_memory]. Raise the limit if you expect such data."
-    CollidingKeys "COLLIDING_KEYS" "Keys or names collide in the engine's hash tables far more often than chance explains: an attack. Discard the data. Clear [member FastVariantLimits.refuse_colliding_keys] only for data that you trust."
+    MaxKeyComparisonsExceeded "MAX_KEY_COMPARISONS_EXCEEDED" "Dictionaries and names for which the engine might compare more keys than [member FastVariantLimits.max_key_comparisons], or a container as a key. Split large Dictionaries, or raise the limit if you expect such data."
     TypeNotAllowed "TYPE_NOT_ALLOWED" "A type that is not in [member FastVariantLimits.allowed_types]. Add it with [method FastVariantLimits.allow_only] if your protocol uses it."
     ClassNotAllowed "CLASS_NOT_ALLOWED" "An object whose class is not in [member FastVariantLimits.allowed_classes]. Add the class if your protocol uses it."
     ObjectsNotAllowed "OBJECTS_NOT_ALLOWED" "An object with class and properties, while [member FastVariantLimits.allow_objects] is off. Encode without [code]full_objects[/code]. Allow objects only for data that you wrote yourself: they run code."

@@ -30,8 +30,8 @@ use super::{report, summary};
 ///     print(result.message)
 /// ```
 ///
-/// [b]Presets:[/b] network — 1 MiB, 32 levels, 100,000 values, 10,000 entries in one Dictionary, 16 MiB of
-/// memory, no colliding keys; save files — 2 GiB − 1, 1024 levels, no other limit; unlimited — the same, with
+/// [b]Presets:[/b] network — 1 MiB, 32 levels, 100,000 values, 2,000 entries in one Dictionary, 16 MiB of
+/// memory, 5,000,000 key comparisons; save files — 2 GiB − 1, 1024 levels, no other limit; unlimited — the same, with
 /// trailing bytes allowed.
 #[derive(GodotClass)]
 #[class(tool, init, base=Resource)]
@@ -57,6 +57,13 @@ pub struct FastVariantLimits {
     #[export(range = (-1.0, 2147483647.0, 1.0, or_greater, hide_slider, suffix = " bytes"))]
     #[var(get, set)]
     max_memory: PhantomVar<i64>,
+    /// The maximum number of key comparisons that the engine may need if all keys and all names are crafted to collide
+    /// in its hash tables. A Dictionary counts as the square of its number of entries, and all names together as the
+    /// square of the number of different names; long keys and names count more. If there is a limit, Arrays and
+    /// Dictionaries cannot be keys.
+    #[export(range = (-1.0, 2147483647.0, 1.0, or_greater, hide_slider, suffix = " comparisons"))]
+    #[var(get, set)]
+    max_key_comparisons: PhantomVar<i64>,
     /// If [code]true[/code], bytes may follow the value.
     #[export]
     #[var(get, set)]
@@ -72,12 +79,6 @@ pub struct FastVariantLimits {
     #[export]
     #[var(get, set)]
     allow_non_canonical: PhantomVar<bool>,
-    /// If [code]true[/code], refuses data in which too many Dictionary keys or names collide in the engine's hash
-    /// tables, as in a hash-flooding attack. Each collision slows the engine. Nested keys, which the engine hashes
-    /// again at each level, are limited as well.
-    #[export]
-    #[var(get, set)]
-    refuse_colliding_keys: PhantomVar<bool>,
     /// If [code]true[/code], an object that was saved only by its instance id is read as [code]null[/code] instead of an
     /// [EncodedObjectAsID]. Such an object is lost, and the strict methods refuse to save its id again. Set this to
     /// load an old save that you want to save again. Two lost objects cannot both be keys of a Dictionary. Methods that
@@ -120,9 +121,9 @@ struct Values {
     max_elements: i64,
     max_dictionary_entries: i64,
     max_memory: i64,
+    max_key_comparisons: i64,
     allow_trailing_bytes: bool,
     allow_non_canonical: bool,
-    refuse_colliding_keys: bool,
     lost_objects_as_null: bool,
     allow_objects: bool,
     allowed_classes: PackedStringArray,
@@ -142,9 +143,9 @@ properties! { FastVariantLimits {
     max_elements: i64, get_max_elements, set_max_elements;
     max_dictionary_entries: i64, get_max_dictionary_entries, set_max_dictionary_entries;
     max_memory: i64, get_max_memory, set_max_memory;
+    max_key_comparisons: i64, get_max_key_comparisons, set_max_key_comparisons;
     allow_trailing_bytes: bool, get_allow_trailing_bytes, set_allow_trailing_bytes;
     allow_non_canonical: bool, get_allow_non_canonical, set_allow_non_canonical;
-    refuse_colliding_keys: bool, get_refuse_colliding_keys, set_refuse_colliding_keys;
     lost_objects_as_null: bool, get_lost_objects_as_null, set_lost_objects_as_null;
     allow_objects: bool, get_allow_objects, set_allow_objects;
     allowed_classes: PackedStringArray, get_allowed_classes, set_allowed_classes;
@@ -174,8 +175,8 @@ impl IResource for FastVariantLimits {
 
 #[godot_api(secondary)]
 impl FastVariantLimits {
-    /// Returns limits for packets from untrusted peers: 1 MiB, 32 levels, 100,000 values, 10,000 entries in one
-    /// Dictionary, 16 MiB of memory, no colliding keys.
+    /// Returns limits for packets from untrusted peers: 1 MiB, 32 levels, 100,000 values, 2,000 entries in one
+    /// Dictionary, 16 MiB of memory, 5,000,000 key comparisons.
     #[func]
     fn for_network() -> Gd<Self> {
         guard("FastVariantLimits.for_network", || Self::from_limits(&Limits::for_network()))
@@ -238,9 +239,9 @@ impl FastVariantLimits {
             max_elements: number(values.max_elements),
             max_dictionary_entries: number(values.max_dictionary_entries),
             max_memory: number(values.max_memory),
+            max_key_comparisons: number(values.max_key_comparisons),
             allow_trailing_bytes: values.allow_trailing_bytes,
             allow_non_canonical: values.allow_non_canonical,
-            refuse_colliding_keys: values.refuse_colliding_keys,
             lost_objects_as_null: values.lost_objects_as_null,
             allow_objects: values.allow_objects,
             allowed_classes: values.allowed_classes.as_slice().iter().map(text_of).collect(),
@@ -258,11 +259,11 @@ impl Values {
             ("max_elements", self.max_elements),
             ("max_dictionary_entries", self.max_dictionary_entries),
             ("max_memory", self.max_memory),
+            ("max_key_comparisons", self.max_key_comparisons),
         ];
         let flags = [
             ("allow_trailing_bytes", self.allow_trailing_bytes),
             ("allow_non_canonical", self.allow_non_canonical),
-            ("refuse_colliding_keys", self.refuse_colliding_keys),
             ("lost_objects_as_null", self.lost_objects_as_null),
             ("allow_objects", self.allow_objects),
         ];
@@ -293,9 +294,9 @@ impl From<&Limits> for Values {
             max_elements: number(limits.max_elements),
             max_dictionary_entries: number(limits.max_dictionary_entries),
             max_memory: number(limits.max_memory),
+            max_key_comparisons: number(limits.max_key_comparisons),
             allow_trailing_bytes: limits.allow_trailing_bytes,
             allow_non_canonical: limits.allow_non_canonical,
-            refuse_colliding_keys: limits.refuse_colliding_keys,
             lost_objects_as_null: limits.lost_objects_as_null,
             allow_objects: limits.allow_objects,
             allowed_classes: limits.allowed_classes.iter().map(GString::from).collect(),

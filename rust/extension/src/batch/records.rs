@@ -19,7 +19,6 @@ use crate::threads::pool::pool;
 use crate::thresholds::PART_BYTES;
 use crate::value;
 use crate::variant::built::{Built, CreatedObjects};
-use crate::variant::collisions::Collisions;
 use crate::variant::input::{Input, Reading};
 use crate::variant::keys::KeyCache;
 use crate::variant::source::{Objects, element};
@@ -168,8 +167,6 @@ pub struct Unpacking {
     limits: Limits,
     /// The share of the limits that the records so far have used.
     spent: Spent,
-    /// The cost of the keys and names of the records so far.
-    collisions: Collisions,
     values: OwnArray<Variant>,
     created: CreatedObjects,
     failed: Option<(usize, Error)>,
@@ -180,9 +177,8 @@ impl Unpacking {
     pub fn of(bytes: PackedByteArray, limits: Limits) -> Self {
         let bytes = OwnedBytes::new(bytes);
         let (records, broken) = frames::records(bytes.get().as_slice(), &limits);
-        let (spent, collisions) = (Spent::default(), Collisions::default());
         let (values, created) = (OwnArray::new(), CreatedObjects::default());
-        Self { bytes, records, broken, limits, spent, collisions, values, created, failed: None }
+        Self { bytes, records, broken, limits, spent: Spent::default(), values, created, failed: None }
     }
 
     /// Unpacks up to `count` more records, and returns whether any are left. Discards the values of records
@@ -224,8 +220,7 @@ impl Unpacking {
         let start = self.values.len();
         let records = &self.records[start..];
         let records = &records[..count.min(records.len())];
-        let mut spent = self.spent;
-        let mut keys = KeyCache::after(std::mem::take(&mut self.collisions));
+        let (mut spent, mut keys) = (std::mem::take(&mut self.spent), KeyCache::default());
         let outcome = Outcome::ending_at_first();
         let part = UnpackedPart { records, bytes: &self.bytes, limits: &self.limits, outcome: &outcome };
         let filled =
@@ -234,7 +229,7 @@ impl Unpacking {
             outcome.add_failed(0, error);
             OwnArray::new()
         });
-        (self.spent, self.collisions) = (spent, keys.collisions);
+        self.spent = spent;
         let (failed, created) = outcome.into_failed();
         self.created.append(created);
         if let Some((index, error)) = failed.into_first() {

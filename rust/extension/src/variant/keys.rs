@@ -1,14 +1,12 @@
 //! A cache of keys, whole rows of keys, and texts that repeat from Dictionary to Dictionary.
 
-use godot::builtin::{AnyArray, AnyDictionary, GString, Variant, VariantType as GodotType};
+use godot::builtin::{GString, Variant};
 use godot::meta::ToGodot;
 use variant_codec::stream::Text;
 use variant_codec::{Result, VariantType};
 use variant_engine::{Building, ContainerType, Reader, string};
 
-use super::collisions::{Buckets, Collisions, Effort, Key};
 use super::objects::KnownObjects;
-use super::source::{Objects, encoded_size};
 use super::texts::{TextCache, hash};
 
 /// Recently seen keys. The String of a key is made once and then shared. The engine copies a repeated row of
@@ -26,32 +24,9 @@ pub struct KeyCache {
     kept: Vec<Option<(Box<str>, Variant)>>,
     rows: Vec<Row>,
     candidates: Vec<Candidate>,
-    /// The cost of keys and names so far, if colliding ones are refused.
-    pub collisions: Collisions,
     /// Short texts that are values.
     pub texts: TextCache,
     pub objects: KnownObjects,
-}
-
-impl Key for &Variant {
-    fn hash(&self) -> u32 {
-        self.hash_u32()
-    }
-
-    // Declared types are not counted, because they are not compared.
-    fn bytes(&self) -> usize {
-        let all = |values: &mut dyn Iterator<Item = Variant>| {
-            values.fold(8, |bytes: usize, value| bytes.saturating_add((&value).bytes()))
-        };
-        match self.get_type() {
-            GodotType::ARRAY => all(&mut self.to::<AnyArray>().iter_shared()),
-            GodotType::DICTIONARY => {
-                let entries = self.to::<AnyDictionary>();
-                all(&mut entries.iter_shared().flat_map(|(key, value)| [key, value]))
-            }
-            _ => encoded_size(self, Objects::AsIds { warns: false }).unwrap_or(usize::MAX),
-        }
-    }
 }
 
 #[derive(Clone, Copy)]
@@ -65,8 +40,6 @@ struct Row {
     texts: Vec<Box<str>>,
     /// An untyped Dictionary with these keys, whose values are Nil.
     template: Variant,
-    /// The cost of the keys; zero if they were not counted.
-    effort: Effort,
     /// A Dictionary that completes the row adds credit. A Dictionary that starts with the row but continues
     /// with another key takes credit. A row without credit is not tried.
     credit: i32,
@@ -141,11 +114,6 @@ impl KeyCache {
     const CREDIT: i32 = 8;
     const COST: i32 = 3;
 
-    /// An empty cache that continues with the cost of earlier keys.
-    pub fn after(collisions: Collisions) -> Self {
-        Self { collisions, ..Self::default() }
-    }
-
     /// Whether this text is not cached, because it is too long or among the first texts.
     #[inline(always)]
     pub fn passes(&mut self, text: &[u8]) -> bool {
@@ -197,14 +165,6 @@ impl KeyCache {
         self.kept.get(usize::from(kept.index))?.as_ref().map(|(_, string)| string)
     }
 
-    /// Refuses the cached String as a key if too many keys collide.
-    pub fn check(&mut self, kept: CachedKey, buckets: &mut Buckets, is_nested: bool) -> Result<()> {
-        let Some((_, key)) = self.kept.get(usize::from(kept.index)).and_then(Option::as_ref) else {
-            return Ok(());
-        };
-        self.collisions.add_key(buckets, &key, is_nested)
-    }
-
     /// Whether this is the next key of the row that a Dictionary has followed so far.
     #[inline(always)]
     pub fn is_next(&self, cursor: RowCursor, text: &[u8]) -> bool {
@@ -216,12 +176,7 @@ impl KeyCache {
     /// Notes the next key of a Dictionary that follows no row. If it is the first key of a row, returns the row to
     /// copy, which the Dictionary follows from now on.
     #[inline(always)]
-    pub fn follow(
-        &mut self,
-        cursor: &mut RowCursor,
-        kept: CachedKey,
-        len: usize,
-    ) -> Option<(&Variant, Effort)> {
+    pub fn follow(&mut self, cursor: &mut RowCursor, kept: CachedKey, len: usize) -> Option<&Variant> {
         if cursor.track == 0 {
             return None;
         }
@@ -234,8 +189,7 @@ impl KeyCache {
             {
                 cursor.row = Some(row);
                 cursor.keys = 1;
-                let Row { template, effort, .. } = &self.rows[usize::from(row)];
-                return Some((template, *effort));
+                return Some(&self.rows[usize::from(row)].template);
             }
         }
         cursor.keys += 1;
@@ -261,7 +215,7 @@ impl KeyCache {
     /// Completes a Dictionary that followed no row. Its keys become a row if the previous Dictionary with as
     /// many keys and the same first key had the same keys.
     #[inline(always)]
-    pub fn learn(&mut self, cursor: RowCursor, reader: Reader, dictionary: &Variant, effort: Effort) {
+    pub fn learn(&mut self, cursor: RowCursor, reader: Reader, dictionary: &Variant) {
         if cursor.track == 0 {
             return;
         }
@@ -272,7 +226,7 @@ impl KeyCache {
         if candidate.track != cursor.track {
             candidate.track = cursor.track;
         } else if self.rows.len() < Self::ROWS
-            && let Ok(row) = Row::of(reader, dictionary, effort)
+            && let Ok(row) = Row::of(reader, dictionary)
         {
             candidate.row = Some(self.rows.len() as u8);
             self.rows.push(row);
@@ -283,7 +237,7 @@ impl KeyCache {
 impl Row {
     #[cold]
     #[inline(never)]
-    fn of(reader: Reader, dictionary: &Variant, effort: Effort) -> Result<Self> {
+    fn of(reader: Reader, dictionary: &Variant) -> Result<Self> {
         let mut building = Building::new();
         let mut texts = Vec::new();
         building.open_dictionary(&ContainerType::Untyped, &ContainerType::Untyped);
@@ -296,7 +250,7 @@ impl Row {
             building.next_value(true);
         }
         building.close_dictionary();
-        Ok(Self { texts, template: building.finish(), effort, credit: KeyCache::COST })
+        Ok(Self { texts, template: building.finish(), credit: KeyCache::COST })
     }
 
     /// Whether a Dictionary with this number of keys and this first key is expected to follow the row.

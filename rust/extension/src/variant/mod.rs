@@ -3,7 +3,6 @@
 pub mod builder;
 pub mod built;
 pub mod classes;
-pub mod collisions;
 pub mod input;
 pub mod keys;
 pub mod lost_objects;
@@ -14,4 +13,3 @@ pub mod source;
 pub mod splitter;
 pub mod stored;
 mod texts;
-pub mod validator;

@@ -177,7 +177,7 @@ pub fn decode_part<D: Dialect>(
     keys: &mut KeyCache,
     spent: &mut Spent,
 ) -> Result<Variant> {
-    let mut before = *spent;
+    let mut before = spent.clone();
     let write = |limits: &Limits, builder: &mut VariantBuilder<'_, '_>| {
         view.with_limits(limits).write_part_into(builder, spent)
     };
@@ -207,7 +207,7 @@ pub fn decode_record(
             sink: &mut impl Sink,
             spent: &mut Spent,
         ) -> Result<()> {
-            let mut decoder = decoder.after(*spent);
+            let mut decoder = decoder.after(spent.clone());
             decoder.decode_only(sink)?;
             *spent = decoder.spent();
             Ok(())
@@ -220,7 +220,7 @@ pub fn decode_record(
             }
         }
     }
-    let (source, mut before) = ((record, format), *spent);
+    let (source, mut before) = ((record, format), spent.clone());
     built(
         &no_input(),
         limits,

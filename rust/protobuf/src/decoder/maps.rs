@@ -48,7 +48,11 @@ impl<'a> MessageDecoder<'a> {
             let at = entry.at as usize;
             sink.begin_key(&mut dictionary).at(at)?;
             match key.kind {
-                Kind::String => self.decode_text(sink, &self.bytes[range(entry.key)], at)?,
+                Kind::String => {
+                    let text = &self.bytes[range(entry.key)];
+                    self.budget.key(count, text.len()).at(at)?;
+                    self.decode_text(sink, text, at)?;
+                }
                 Kind::Bool => self.decode_number(sink, key.kind, Number::Bool(entry.key != 0)).at(at)?,
                 kind => self.decode_number(sink, kind, Number::Int(entry.key as i64)).at(at)?,
             }

@@ -7,13 +7,12 @@ use godot::builtin::{PackedByteArray, Variant};
 use godot::global::bytes_to_var;
 use godot::meta::ToGodot;
 use variant_codec::format::{NODE_PATH_NEW_FORMAT, NODE_PATH_TEXT, PACKED_ELEMENTS};
-use variant_codec::stream::{ElementType, Encoder, NodePathParts, Text};
+use variant_codec::stream::{Encoder, NodePathParts, Text};
 use variant_codec::{EncodeOptions, Error, Result, Strictness, VariantType};
 use variant_engine::{Building, Conversions, PRECISION, Reader, Unfinished};
 
 use super::built::{Built, ConversionCounts, CreatedObjects};
 use super::classes::reader::ObjectReader;
-use super::collisions::Buckets;
 use super::input::{Input, Reading};
 use super::keys::{CachedKey, KeyCache, RowCursor};
 use super::part_tasks::PartDispatcher;
@@ -25,10 +24,7 @@ pub struct VariantBuilder<'k, 's> {
     reader: Reader,
     conversions: &'static Conversions,
     keys: &'k mut KeyCache,
-    refuses_colliding_keys: bool,
     lost_objects_as_null: bool,
-    /// The number of nested keys that the next value is part of.
-    key_level: u32,
     /// The input, from which the engine copies some values itself.
     input: &'k Input<'k>,
     /// The key that was received last.
@@ -71,9 +67,7 @@ impl<'k, 's> VariantBuilder<'k, 's> {
             reader: Reader::new(),
             conversions: Conversions::get(),
             keys,
-            refuses_colliding_keys: limits.refuse_colliding_keys,
             lost_objects_as_null: limits.lost_objects_as_null,
-            key_level: 0,
             input,
             key: Key::Put,
             cursor: RowCursor::start(0, false),
@@ -113,46 +107,6 @@ impl<'k, 's> VariantBuilder<'k, 's> {
     pub fn finish(self) -> Built {
         let fill = ConversionCounts { dropped: self.dropped, converted_text: self.converted_text };
         Built::new(self.building.finish(), fill, self.created)
-    }
-
-    /// Refuses the key that was put last if too many keys collide.
-    #[inline(always)]
-    fn check_key(&mut self, buckets: &mut Option<Box<Buckets>>) -> Result<()> {
-        if !self.refuses_colliding_keys {
-            return Ok(());
-        }
-        let key = self.building.last().ok_or_else(unfinished)?;
-        // Keys that are containers always count, because even two may take long to compare.
-        let is_container =
-            || matches!(self.reader.ty(key), Some(VariantType::Array | VariantType::Dictionary));
-        if buckets.is_none() && !is_container() {
-            return Ok(());
-        }
-        let buckets = buckets.get_or_insert_default();
-        self.keys.collisions.add_key(buckets, &key, self.key_level > 0)
-    }
-
-    /// Refuses a name if too many names collide.
-    #[inline(always)]
-    pub fn check_name(&mut self, name: Text<'_>) -> Result<()> {
-        if !self.refuses_colliding_keys {
-            return Ok(());
-        }
-        match name {
-            Text::Utf8(name) => self.keys.collisions.add_name(name),
-            _ => self.keys.collisions.add_name(&name.to_lossy()),
-        }
-    }
-
-    #[inline(always)]
-    pub fn check_names(&mut self, path: NodePathParts<'_>) -> Result<()> {
-        path.names.iter().chain(path.subnames).try_for_each(|name| self.check_name(*name))
-    }
-
-    /// Refuses the name of a declared class if too many names collide.
-    #[inline(always)]
-    pub fn check_class(&mut self, element: ElementType<'_>) -> Result<()> {
-        if let ElementType::Class(name) = element { self.check_name(name) } else { Ok(()) }
     }
 
     /// Opens a value outside of all containers; [`VariantBuilder::close_detached`] returns the

@@ -16,7 +16,6 @@ use super::typed::{TypedArray, TypedDictionary};
 use super::{Key, VariantBuilder};
 use crate::variant::built::{ConversionCounts, CreatedObjects};
 use crate::variant::classes::tag;
-use crate::variant::collisions::{Buckets, Effort, FEW_KEYS};
 use crate::variant::keys::RowCursor;
 use crate::variant::lost_objects;
 use crate::variant::objects::NewObject;
@@ -31,8 +30,6 @@ pub struct DictionaryFrame {
     special: Option<Special>,
     len: usize,
     cursor: RowCursor,
-    /// The keys so far, if they are counted.
-    buckets: Option<Box<Buckets>>,
 }
 
 enum Special {
@@ -137,10 +134,7 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
     fn text(&mut self, ty: VariantType, text: Text<'_>) -> Result<()> {
         refuse_nul(text)?;
         match (ty, text) {
-            (VariantType::StringName, _) => {
-                self.check_name(text)?;
-                self.building.put_string_name(text);
-            }
+            (VariantType::StringName, _) => self.building.put_string_name(text),
             (_, Text::Utf8(utf8)) if self.building.is_at_key() => {
                 if self.keys.is_next(self.cursor, utf8.as_bytes()) {
                     self.key = Key::Next;
@@ -203,7 +197,6 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
     }
 
     fn node_path(&mut self, path: NodePathParts<'_>) -> Result<()> {
-        self.check_names(path)?;
         if let Some(offset) = self.offset_of(&path)
             && self.input.with_packed(|bytes| self.building.put_decoded(VariantType::NodePath, bytes, offset))
         {
@@ -232,7 +225,6 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
     }
 
     fn signal(&mut self, name: Text<'_>, object: u64) -> Result<()> {
-        self.check_name(name)?;
         if object != 0 && self.objects.is_some() {
             return Err(Error::object("a Signal has no meaning to a reader; connect it after loading"));
         }
@@ -374,9 +366,7 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
             }
         };
         let cursor = RowCursor::start(len, special.is_none() && self.reader.is_direct());
-        let counts_keys = self.refuses_colliding_keys && (len > FEW_KEYS || self.key_level > 0);
-        let buckets = counts_keys.then(Box::default);
-        Ok(DictionaryFrame { special, len, cursor, buckets })
+        Ok(DictionaryFrame { special, len, cursor })
     }
 
     #[inline(always)]
@@ -389,14 +379,12 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
             self.building.next_key();
         }
         self.cursor = dictionary.cursor;
-        self.key_level += 1;
         Ok(())
     }
 
     #[inline(always)]
     fn begin_value(&mut self, dictionary: &mut DictionaryFrame) -> Result<()> {
-        let DictionaryFrame { special, len, cursor, buckets } = dictionary;
-        self.key_level -= 1;
+        let DictionaryFrame { special, len, cursor } = dictionary;
         let key = std::mem::replace(&mut self.key, Key::Put);
         if cursor.is_copied() {
             if let Key::Next = key {
@@ -408,22 +396,15 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
         }
         match (special, key) {
             (None, Key::Cached(cached)) => {
-                if let Some((template, effort)) = self.keys.follow(cursor, cached, *len) {
+                if let Some(template) = self.keys.follow(cursor, cached, *len) {
                     self.building.copy_entries(template);
-                    self.keys.collisions.add_effort(effort)?;
                     self.building.next_copied_value();
-                } else {
-                    if let Some(buckets) = buckets {
-                        self.keys.check(cached, buckets, self.key_level > 0)?;
-                    }
-                    if let Some(key) = self.keys.kept(cached) {
-                        self.building.next_value_of(key);
-                    }
+                } else if let Some(key) = self.keys.kept(cached) {
+                    self.building.next_value_of(key);
                 }
             }
             (None, _) => {
                 cursor.leave();
-                self.check_key(buckets)?;
                 self.building.next_value(true);
             }
             (Some(Special::Tagged), _) => {
@@ -439,7 +420,6 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
                     self.building.put(key.clone());
                 }
                 let kept = self.keep_key(typed)?;
-                self.check_key(buckets)?;
                 self.building.next_value(kept);
             }
         }
@@ -489,11 +469,8 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
         self.building.close_dictionary();
         if dictionary.cursor.is_copied() {
             self.keys.complete_row(dictionary.cursor);
-        } else {
-            let effort = dictionary.buckets.map_or_else(Effort::default, |buckets| buckets.effort());
-            if let Some(complete) = self.building.last() {
-                self.keys.learn(dictionary.cursor, self.reader, complete, effort);
-            }
+        } else if let Some(complete) = self.building.last() {
+            self.keys.learn(dictionary.cursor, self.reader, complete);
         }
         Ok(())
     }
@@ -508,7 +485,6 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
     }
 
     fn begin_property(&mut self, object: &mut NewObject, name: Text<'_>) -> Result<()> {
-        self.check_name(name)?;
         object.begin_property(name);
         self.open_detached();
         Ok(())

@@ -36,7 +36,6 @@ impl VariantBuilder<'_, '_> {
     #[cold]
     #[inline(never)]
     pub(super) fn declared(&mut self, element: ElementType<'_>) -> Result<ContainerType> {
-        self.check_class(element)?;
         Ok(match element {
             ElementType::Class(name) if name.to_lossy() == ENCODED_OBJECT_AS_ID => {
                 self.refuse_lost()?;

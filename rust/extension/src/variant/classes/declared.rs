@@ -8,7 +8,8 @@ use godot::classes::{ClassDb, Engine, Object, ResourceLoader, Script};
 use godot::obj::{EngineBitfield, Gd, Singleton};
 use godot::register::info::PropertyUsageFlags;
 use variant_codec::error::Step;
-use variant_codec::{Error, ErrorKind, Result, VariantType};
+use variant_codec::limits::{Budget, Spent};
+use variant_codec::{Error, ErrorKind, Limits, Result, VariantType};
 use variant_engine::{Building, ContainerType, HeldObject, Reader, class_name, text_of};
 
 use super::{Class, Registry};
@@ -231,30 +232,23 @@ pub fn exact_int(value: &Variant) -> Option<i64> {
 /// The context of the checks in a call.
 pub struct Checks {
     pub registry: Arc<Registry>,
-    /// The number of conversions left. The converted values may be crafted to collide in hash tables, and nothing
-    /// else counts them.
-    pub conversions: Cell<usize>,
-    /// The limit on properties that an object's data has, but its class does not: their names may
-    /// collide, too.
-    pub names: usize,
+    pub limits: Limits,
+    /// The cost of the names made from Strings. The decoder has charged the Strings only.
+    pub spent: Cell<Spent>,
 }
 
-/// If colliding keys are refused: the limit on conversions, and the limit on properties that a class does not have.
-pub const FEW: usize = 256;
-
 impl Checks {
-    /// Like [`converted`], but limits the number of conversions in a call.
+    /// Like [`converted`], but charges a new name.
     ///
     /// # Errors
-    /// Fails if there have been too many conversions.
+    /// Fails if the limits do not cover the name.
     fn converted(&self, value: &Variant, ty: VariantType) -> Result<Option<Variant>> {
         let Some(same) = converted(value, ty) else { return Ok(None) };
-        let Some(left) = self.conversions.get().checked_sub(1) else {
-            return Err(Error::object(format!(
-                "more than {FEW} values of other types than their properties; clear `refuse_colliding_keys` for data that you trust"
-            )));
-        };
-        self.conversions.set(left);
+        if ty == VariantType::StringName {
+            let mut budget = Budget::after(self.spent.take(), &self.limits);
+            budget.name(value.stringify().to_string().as_bytes())?;
+            self.spent.set(budget.spent());
+        }
         Ok(Some(same))
     }
 }

@@ -15,7 +15,7 @@ use variant_codec::view::View;
 use variant_codec::{Error, Limits, Result, VariantType};
 use variant_engine::{ContainerType, HeldObject, Reader, text_of};
 
-use super::declared::{Checks, Declared, FEW};
+use super::declared::{Checks, Declared};
 use super::{Class, FIRST_VERSION, Registry, UNKNOWN, declared, resources, tag};
 use crate::variant::built::CreatedObjects;
 use crate::variant::source::registered::type_named;
@@ -138,9 +138,8 @@ enum Part {
 impl ObjectReader {
     /// A reader of the value at the start of `data`. `target`, if given, becomes the outermost object.
     pub fn new(registry: Arc<Registry>, data: &[u8], limits: &Limits, target: Option<HeldObject>) -> Self {
-        let few = if limits.refuse_colliding_keys { FEW } else { usize::MAX };
         let mut reader = Self {
-            checks: Checks { registry, conversions: Cell::new(few), names: few },
+            checks: Checks { registry, limits: limits.clone(), spent: Cell::default() },
             target,
             target_at: 0,
             frames: Vec::new(),
@@ -352,11 +351,11 @@ impl ObjectReader {
                 Part::Property(_) => return Err(misplaced()),
                 Part::Unknown(name) => {
                     let object = index.and_then(|index| self.objects.get_mut(index)).ok_or_else(misplaced)?;
-                    put(&mut object.unknown, name, &value, &object.class, &self.checks)?;
+                    put(&mut object.unknown, name, &value)?;
                 }
                 Part::Former(name) => {
                     let object = index.and_then(|index| self.objects.get_mut(index)).ok_or_else(misplaced)?;
-                    put(&mut object.data, name, &value, &object.class, &self.checks)?;
+                    put(&mut object.data, name, &value)?;
                     if is_container(&value) {
                         self.former.push(value);
                     }
@@ -693,7 +692,7 @@ impl NewObject {
             let key = text_of(&key.stringify());
             let Some(position) = class.position(&key) else {
                 if class.keeps_unknown && !tag::is_tag(&key) {
-                    put(&mut self.unknown, &GString::from(&key), &value, &class, checks).map_err(fail)?;
+                    put(&mut self.unknown, &GString::from(&key), &value).map_err(fail)?;
                     continue;
                 }
                 let reason = format!(
@@ -791,23 +790,10 @@ fn is_container(value: &Variant) -> bool {
     matches!(Reader::new().ty(value), Some(VariantType::Array | VariantType::Dictionary))
 }
 
-fn put(
-    kept: &mut Option<VarDictionary>,
-    name: &GString,
-    value: &Variant,
-    class: &Class,
-    checks: &Checks,
-) -> Result<()> {
+fn put(kept: &mut Option<VarDictionary>, name: &GString, value: &Variant) -> Result<()> {
     let kept = kept.get_or_insert_with(VarDictionary::new);
     if kept.contains_key(name) {
         return Err(Error::object(format!("duplicate property {}", quoted(&text_of(name)))));
-    }
-    if kept.len() >= checks.names.saturating_add(class.properties.len()) {
-        return Err(Error::object(format!(
-            "{} properties more than class {} has; clear `refuse_colliding_keys` for data that you trust",
-            checks.names + 1,
-            quoted(&class.name)
-        )));
     }
     kept.set(name, value);
     Ok(())

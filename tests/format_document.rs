@@ -85,7 +85,7 @@ impl Example {
 
     /// The value written back, once through a [`Value`] and once directly.
     fn rewritten(&self, precision: Precision) -> Result<[Vec<u8>; 2]> {
-        let options = EncodeOptions { precision, ..EncodeOptions::default() };
+        let options = EncodeOptions { precision: Some(precision), ..EncodeOptions::default() };
         let value = Value::decode_as(&self.bytes, Strictness::Lenient, &self.limits())?;
         Ok([
             value.encode_as(options)?,

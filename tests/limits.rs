@@ -34,7 +34,7 @@ fn limits_for_a_length_accept_all_data_of_that_length() {
 /// A Dictionary costs the square of its entries, more if its keys are long, and names cost by how many differ.
 #[test]
 fn key_comparisons_are_limited() {
-    let name = |index: i64| Value::StringName(index.to_string().into());
+    let name = |index: i64| Value::StringName(index.to_string());
     let rows: [(Value, u64); 6] = [
         (Value::from_iter((0..10).map(|key| (key, 0))), 100),
         (Value::from(vec![Value::from_iter((0..10).map(|key| (key, 0))); 5]), 500),

@@ -53,7 +53,7 @@ fn every_type_in_both_widths() {
                 Ok(to),
                 "{ty}, {precision:?}"
             );
-            let options = EncodeOptions { precision, strict_text: false };
+            let options = EncodeOptions { precision: Some(precision), strict_text: false };
             let write = |room: &mut [u8]| {
                 let mut encoder = Encoder::new(Buffer::new(room), options);
                 Decoder::new(from, Strictness::Strict, &limits).decode_only(&mut encoder)

@@ -133,7 +133,8 @@ pub fn transcode(
     limits: &Limits,
     precision: Precision,
 ) -> Result<Vec<u8>> {
-    let mut encoder = Encoder::new(Vec::new(), EncodeOptions { precision, ..EncodeOptions::default() });
+    let mut encoder =
+        Encoder::new(Vec::new(), EncodeOptions { precision: Some(precision), ..EncodeOptions::default() });
     Decoder::new(bytes, strictness, limits).decode_only(&mut encoder)?;
     Ok(encoder.into_output())
 }
@@ -143,7 +144,8 @@ pub fn transcode(
 /// # Errors
 /// Fails if the source fails.
 pub fn measure(mut source: impl Source, precision: Precision) -> Result<usize> {
-    let mut measure = Measure::counting(EncodeOptions { precision, ..EncodeOptions::default() });
+    let mut measure =
+        Measure::counting(EncodeOptions { precision: Some(precision), ..EncodeOptions::default() });
     source.write_into(&mut measure)?;
     Ok(measure.bytes())
 }

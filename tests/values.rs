@@ -265,7 +265,7 @@ proptest! {
         prop_assert_eq!(found, fingerprint_by_definition(&value));
         let bytes = value.encode().unwrap();
         let limits = Limits { allow_objects: true, ..Limits::for_save_files() };
-        prop_assert_eq!(variant_codec::fingerprint(&bytes, Precision::Single, &limits).unwrap(), found);
+        prop_assert_eq!(variant_codec::fingerprint(&bytes, Some(Precision::Single), &limits).unwrap(), found);
         if let Value::Dictionary(mut dictionary) = value {
             dictionary.entries.reverse();
             prop_assert_eq!(Value::Dictionary(dictionary).fingerprint().unwrap(), found);

@@ -3,7 +3,7 @@
 use std::io;
 
 use arbitrary::Unstructured;
-use gdvar::check::{Checker, verdict};
+use gdvar::check::verdict;
 use gdvar::input::{Format, Holds, Input};
 use gdvar::json::{self, As, Notation};
 use gdvar::output::Output;
@@ -55,12 +55,12 @@ pub fn check(data: &[u8]) {
 /// Checks that JSON restores the value of bytes that strict decoding accepts.
 pub fn check_json(bytes: &[u8], limits: &Limits) {
     let mut text = Vec::new();
-    let appended = json::append(bytes, limits, &mut Checker::default(), Notation::Lossless, &mut text);
+    let appended = json::append(bytes, limits, Notation::Lossless, &mut text);
     let value = Value::decode(bytes, limits);
     assert_eq!(appended.as_ref().err(), value.as_ref().err());
     let Ok(value) = value else { return };
     // Compare with a new encoding: `bytes` may lack the padding at the end.
-    let exact = exact::encode(&mut &value).map_err(|error| error.to_string());
+    let exact = exact::encode(&value).map_err(|error| error.to_string());
     let encoded = json::encode(&text, As::Value);
     let is_canonical = Limits { allow_non_canonical: false, ..limits.clone() };
     // A text with a byte-order mark has no canonical encoding.
@@ -68,6 +68,5 @@ pub fn check_json(bytes: &[u8], limits: &Limits) {
         assert_eq!(encoded, exact);
     }
     let mut plain = Vec::new();
-    json::append(bytes, limits, &mut Checker::default(), Notation::Plain, &mut plain)
-        .expect("as the other notation");
+    json::append(bytes, limits, Notation::Plain, &mut plain).expect("as the other notation");
 }

@@ -80,7 +80,7 @@ fn check_error(error: &variant_codec::Error, start: usize, end: usize) {
 /// A value's bytes in both precisions. They are equal for equal values, including NaNs.
 fn encoded(value: &Value) -> [Vec<u8>; 2] {
     [Precision::Single, Precision::Double].map(|precision| {
-        let options = EncodeOptions { precision, ..EncodeOptions::default() };
+        let options = EncodeOptions { precision: Some(precision), ..EncodeOptions::default() };
         value.encode_as(options).expect("what was read can be written")
     })
 }

@@ -28,7 +28,7 @@ pub fn check(data: &[u8]) {
 
 /// Writes in every way, and checks that all ways agree.
 fn write(value: &Value, precision: Precision) -> Vec<u8> {
-    let options = EncodeOptions { precision, ..EncodeOptions::default() };
+    let options = EncodeOptions { precision: Some(precision), ..EncodeOptions::default() };
     let written = value.encode_as(options).expect("what was read can be written");
     assert_eq!(measure(value, precision), Ok(written.len()));
     let mut growing = Vec::new();

@@ -13,7 +13,7 @@ pub fn check(data: &[u8]) {
     let mut tail = Tail::of(data);
     let precision = if tail.below(2) == 0 { Precision::Single } else { Precision::Double };
     let value = Values { precision, full_objects: true }.draw(&mut Unstructured::new(data));
-    let options = EncodeOptions { precision, strict_text: true };
+    let options = EncodeOptions { precision: Some(precision), strict_text: true };
     let written = value.encode_as(options).expect("a value that the format holds");
     assert_eq!(measure(&value, precision), Ok(written.len()));
     assert_eq!(written.len() % 4, 0);

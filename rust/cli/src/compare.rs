@@ -174,7 +174,7 @@ pub fn encoded<'a>(view: &View<'a>) -> Result<Cow<'a, [u8]>> {
     if view.has_header() {
         return view.bytes().map(Cow::Borrowed);
     }
-    exact::encode(&mut &view.value()?).map(Cow::Owned)
+    exact::encode(&view.value()?).map(Cow::Owned)
 }
 
 fn summary(bytes: &[u8]) -> String {
@@ -191,7 +191,7 @@ fn summaries(old: &[u8], new: &[u8], limits: &Limits) -> Result<(String, String)
     }
     let json = |bytes: &[u8]| -> Result<String> {
         let mut text = Vec::new();
-        json::append(bytes, limits, &mut Checker::default(), Notation::Lossless, &mut text)?;
+        json::append(bytes, limits, Notation::Lossless, &mut text)?;
         Ok(String::from_utf8_lossy(&text).into_owned())
     };
     let (old, new) = (json(old)?, json(new)?);

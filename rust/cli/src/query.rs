@@ -10,7 +10,6 @@ use jaq_all::json::{Val, read};
 use jaq_all::load::FileReportsDisp;
 
 use crate::STACK;
-use crate::check::Checker;
 use crate::failure::{Failure, Outcome};
 use crate::input::{self, Input};
 use crate::json::{self, Notation};
@@ -98,9 +97,9 @@ fn read_values(
     const SENT_AT_ONCE: usize = 64 << 10;
 
     let limits = input::limits();
-    let (mut text, mut checker) = (Vec::new(), Checker::default());
+    let mut text = Vec::new();
     let read = input.each(0..u64::MAX, |index, offset, bytes| {
-        json::append(bytes, &limits, &mut checker, notation, &mut text)
+        json::append(bytes, &limits, notation, &mut text)
             .map_err(|error| Failure::data_at(&input.name_of(index), error, bytes, offset))?;
         text.push(b'\n');
         if text.len() < SENT_AT_ONCE {

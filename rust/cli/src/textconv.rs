@@ -9,7 +9,6 @@ use variant_codec::{Object, Value};
 
 use crate::failure::{Failure, Outcome, in_words};
 use crate::input::{self, Format, Input};
-use crate::json::{Notation, write};
 use crate::output::{ForTerminal, Output};
 
 /// The maximum length of a path in bytes. A longer path is truncated, so that many values do not each repeat
@@ -151,7 +150,5 @@ fn text_key(text: &str) -> String {
 }
 
 fn json(value: &Value) -> io::Result<String> {
-    let mut text = Vec::new();
-    write(|| value, Notation::Lossless, &mut text).map_err(io::Error::other)?;
-    String::from_utf8(text).map_err(io::Error::other)
+    serde_json::to_string(value).map_err(io::Error::other)
 }

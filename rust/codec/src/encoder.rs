@@ -11,14 +11,21 @@ use crate::lanes;
 use crate::output::{Count, Output};
 
 /// Options of an [`Encoder`].
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct EncodeOptions {
     /// The width of `real_t` on the wire. An engine writes its own width. Components of the other width are
-    /// converted.
-    pub precision: Precision,
+    /// converted. `None` keeps the width of each value.
+    pub precision: Option<Precision>,
     /// Whether to refuse text that does not survive a round trip: lone surrogates, a leading byte-order mark,
     /// NULs. If not, such text is written as the engine writes it.
     pub strict_text: bool,
+}
+
+impl Default for EncodeOptions {
+    /// As official engines encode.
+    fn default() -> Self {
+        Self { precision: Some(Precision::Single), strict_text: false }
+    }
 }
 
 /// Writes a header, then a payload of 4 bytes if `narrow`, otherwise of 8 bytes. Returns their size. Both
@@ -85,7 +92,7 @@ impl<O: Output> Encoder<O> {
 impl<O: Output> Encoder<O, Godot3> {
     /// An encoder that appends to `out` in Godot 3's format. It accepts only types that Godot 3 has.
     pub(crate) fn for_godot3(out: O, strict_text: bool) -> Self {
-        let options = EncodeOptions { precision: Precision::Single, strict_text };
+        let options = EncodeOptions { strict_text, ..EncodeOptions::default() };
         Self { out, options, dialect: PhantomData }
     }
 }
@@ -98,11 +105,6 @@ impl<O: Output, D: Dialect> Encoder<O, D> {
             Some(id) => Ok(id.into()),
             None => Err(ErrorKind::NoCounterpart(format!("Godot 3 has no {ty}").into()).into()),
         }
-    }
-
-    /// Writes components in this width from now on: see [`EncodeOptions::precision`].
-    pub fn set_precision(&mut self, precision: Precision) {
-        self.options.precision = precision;
     }
 
     /// The output so far.
@@ -231,15 +233,21 @@ impl<O: Output, D: Dialect> Encoder<O, D> {
 
     /// The header of a type with components, with the flag for their width.
     #[inline(always)]
-    fn lanes_header(&self, ty: VariantType, lane: Lane) -> Result<u32> {
-        let wide = lane == Lane::Real && self.options.precision == Precision::Double;
+    fn lanes_header(&self, ty: VariantType, lane: Lane, precision: Precision) -> Result<u32> {
+        let wide = lane == Lane::Real && self.precision(precision) == Precision::Double;
         Ok(Self::header(ty)? | if wide { format::FLAG_64 } else { 0 })
+    }
+
+    /// The width in which components of this width are written.
+    #[inline(always)]
+    fn precision(&self, given: Precision) -> Precision {
+        self.options.precision.unwrap_or(given)
     }
 
     /// Writes components, converted to the encoder's precision. The caller must have reserved the space.
     #[inline(always)]
     fn put_lanes(&mut self, lane: Lane, lanes: Lanes<'_>) {
-        if lane != Lane::Real || lanes.precision == self.options.precision {
+        if lane != Lane::Real || lanes.precision == self.precision(lanes.precision) {
             self.out.put(lanes.le);
         } else {
             lanes::convert(lanes.le, lanes.precision, |bytes| self.out.put(bytes));
@@ -249,11 +257,12 @@ impl<O: Output, D: Dialect> Encoder<O, D> {
     /// The number of bytes that these components take on the wire.
     #[inline(always)]
     fn lanes_len(&self, lane: Lane, lanes: Lanes<'_>) -> usize {
-        if lane != Lane::Real || lanes.precision == self.options.precision {
+        if lane != Lane::Real || lanes.precision == self.precision(lanes.precision) {
             lanes.le.len()
         } else {
             let wide = |precision| precision == Precision::Double;
-            lanes.le.len() / lane.width(wide(lanes.precision)) * lane.width(wide(self.options.precision))
+            lanes.le.len() / lane.width(wide(lanes.precision))
+                * lane.width(wide(self.precision(lanes.precision)))
         }
     }
 
@@ -355,7 +364,7 @@ impl<O: Output, D: Dialect> Sink for Encoder<O, D> {
     fn fixed(&mut self, ty: VariantType, lanes: Lanes<'_>) -> Result<()> {
         let Shape::Fixed(lane, _) = ty.shape() else { unreachable!("{ty} has no fixed components") };
         self.reserve(4 + self.lanes_len(lane, lanes))?;
-        self.put_u32(self.lanes_header(ty, lane)?);
+        self.put_u32(self.lanes_header(ty, lane, lanes.precision)?);
         self.put_lanes(lane, lanes);
         Ok(())
     }
@@ -366,7 +375,7 @@ impl<O: Output, D: Dialect> Sink for Encoder<O, D> {
         let bytes = self.lanes_len(lane, lanes);
         let element = lane.width(lane == Lane::Real && lanes.precision == Precision::Double) * per_element;
         self.reserve(format::padded(bytes).saturating_add(8))?;
-        self.put_u32(self.lanes_header(ty, lane)?);
+        self.put_u32(self.lanes_header(ty, lane, lanes.precision)?);
         self.put_u32((lanes.le.len() / element) as u32);
         self.put_lanes(lane, lanes);
         self.out.put_zeros(format::padding(bytes));
@@ -458,10 +467,10 @@ impl<O: Output, D: Dialect> Sink for Encoder<O, D> {
     ) -> Result<()> {
         let Shape::Fixed(lane, _) = ty.shape() else { unreachable!("{ty} has no fixed components") };
         let put_exactly = |encoder: &mut Self, le: [u8; N]| encoder.fixed(ty, Lanes { precision, le: &le });
-        if 4 + N > LONGEST || (lane == Lane::Real && precision != self.options.precision) {
+        if 4 + N > LONGEST || (lane == Lane::Real && precision != self.precision(precision)) {
             return values.try_for_each(|le| put_exactly(self, le));
         }
-        let header = self.lanes_header(ty, lane)?.to_le_bytes();
+        let header = self.lanes_header(ty, lane, precision)?.to_le_bytes();
         let put = |target: &mut [u8; LONGEST], le: [u8; N]| {
             target[..4].copy_from_slice(&header);
             target[4..4 + N].copy_from_slice(&le);

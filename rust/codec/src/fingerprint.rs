@@ -38,20 +38,15 @@ pub struct Fingerprint {
 
 impl Default for Fingerprint {
     fn default() -> Self {
-        Self::new(Precision::default())
+        Self::new(EncodeOptions::default().precision)
     }
 }
 
 impl Fingerprint {
-    /// A hasher for values of engines with this width of `real_t`.
-    pub fn new(precision: Precision) -> Self {
+    /// A hasher for values of engines with this width of `real_t`; `None` keeps the width of each value.
+    pub fn new(precision: Option<Precision>) -> Self {
         let options = EncodeOptions { precision, strict_text: false };
         Self { encoder: Encoder::new(Buffer::new(Vec::new()), options) }
-    }
-
-    /// Hashes components in this width from now on.
-    pub fn set_precision(&mut self, precision: Precision) {
-        self.encoder.set_precision(precision);
     }
 
     /// The fingerprint of the written value.
@@ -64,7 +59,7 @@ impl Fingerprint {
 ///
 /// # Errors
 /// As [`Value::decode`].
-pub fn fingerprint(bytes: &[u8], precision: Precision, limits: &Limits) -> Result<u64> {
+pub fn fingerprint(bytes: &[u8], precision: Option<Precision>, limits: &Limits) -> Result<u64> {
     check(bytes, limits)?;
     let mut sink = Fingerprint::new(precision);
     Decoder::new(bytes, Strictness::Strict, limits).decode_only(&mut sink)?;

@@ -170,7 +170,7 @@ fn described(
 /// # Errors
 /// Fails if the value cannot be encoded; the error has the path.
 pub fn fingerprint(value: &Variant) -> Result<u64> {
-    let mut sink = Fingerprint::new(PRECISION);
+    let mut sink = Fingerprint::new(Some(PRECISION));
     Live::new(value, Objects::AsIds { warns: false }, false).write_into(&mut sink)?;
     Ok(sink.finish())
 }
@@ -180,5 +180,5 @@ pub fn fingerprint(value: &Variant) -> Result<u64> {
 /// # Errors
 /// Fails if the bytes are invalid; the error has the offset.
 pub fn fingerprint_bytes(bytes: &PackedByteArray, limits: &Limits) -> Result<u64> {
-    variant_codec::fingerprint(engine::bytes(bytes), PRECISION, limits)
+    variant_codec::fingerprint(engine::bytes(bytes), Some(PRECISION), limits)
 }

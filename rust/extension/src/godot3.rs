@@ -151,7 +151,7 @@ pub fn convert_file(
 /// Appends a value of Godot 3 in Godot 4's format, length-prefixed.
 fn upgrade(bytes: &[u8], limits: &Limits, loss: Loss, part: &mut Vec<u8>) -> Result<Vec<Change>> {
     with_buffer(|memory| {
-        let options = EncodeOptions { precision: PRECISION, strict_text: true };
+        let options = EncodeOptions { precision: Some(PRECISION), strict_text: true };
         let mut encoder = Encoder::new(Buffer::new(memory), options);
         let mut decoder = Decoder::of_godot3(bytes, Strictness::Strict, limits, loss);
         decoder.decode_only(&mut encoder)?;

@@ -38,6 +38,9 @@ pub fn from_json(json: &str, limits: &Limits) -> Result<PackedByteArray> {
         false => Error::argument(format!("not JSON that `to_json` writes: {error}")),
     })?;
     let mut bytes = PackedByteArray::new();
-    set_bytes(&mut bytes, &value.encode_as(EncodeOptions { precision: PRECISION, strict_text: true })?)?;
+    set_bytes(
+        &mut bytes,
+        &value.encode_as(EncodeOptions { precision: Some(PRECISION), strict_text: true })?,
+    )?;
     Ok(bytes)
 }

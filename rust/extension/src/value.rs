@@ -47,7 +47,7 @@ pub fn encode_to(
     objects: Objects<'_>,
     strict: bool,
 ) -> Result<()> {
-    let options = EncodeOptions { precision: PRECISION, strict_text: strict };
+    let options = EncodeOptions { precision: Some(PRECISION), strict_text: strict };
     let _running = objects.are_full().then(Nested::enter).transpose()?;
     let mut live = Live::new(value, objects, strict);
     if live.is_small() {
@@ -93,7 +93,7 @@ fn encode_packed(
 /// # Errors
 /// As [`encode`]; then nothing has been appended.
 pub fn append(out: &mut Vec<u8>, value: &Variant, objects: Objects<'_>, strict: bool) -> Result<()> {
-    let options = EncodeOptions { precision: PRECISION, strict_text: strict };
+    let options = EncodeOptions { precision: Some(PRECISION), strict_text: strict };
     let _running = objects.are_full().then(Nested::enter).transpose()?;
     encode_with(value, objects, options, |encoded| {
         let bytes = match &encoded {

@@ -1,14 +1,13 @@
 //! `json`, `get`, `from-json`: values as JSON, in the forms that docs/gdvar.md describes.
 
-mod writer;
+mod plain;
 
 use std::fmt;
 use std::path::Path;
 
 use serde::Deserializer as _;
 use serde::de::{Error as _, SeqAccess, Visitor};
-use variant_codec::stream::Decoder;
-use variant_codec::{Error, Limits, Result, Strictness, Value, frames};
+use variant_codec::{Error, Limits, Result, Value, frames};
 
 use crate::check::Checker;
 use crate::compare;
@@ -16,18 +15,32 @@ use crate::exact;
 use crate::failure::{Failure, Outcome};
 use crate::input::{self, Input, Place};
 use crate::output::{self, Output, Target};
-pub use writer::{Notation, write};
+use plain::Plain;
+
+/// The form of values whose types JSON lacks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Notation {
+    /// An object that names the type, from which the same bytes can be restored.
+    Lossless,
+    /// The nearest JSON value.
+    Plain,
+}
+
+/// Appends a value as JSON.
+///
+/// # Errors
+/// Fails if a key cannot be written.
+pub fn write(value: &Value, notation: Notation, out: &mut Vec<u8>) -> Result<()> {
+    let written = match notation {
+        Notation::Lossless => serde_json::to_writer(out, value),
+        Notation::Plain => serde_json::to_writer(out, &Plain(value)),
+    };
+    written.map_err(Error::other)
+}
 
 /// Appends an encoded value as JSON. Fails if strict decoding refuses it.
-pub fn append(
-    bytes: &[u8],
-    limits: &Limits,
-    checker: &mut Checker,
-    notation: Notation,
-    out: &mut Vec<u8>,
-) -> Result<()> {
-    checker.check(bytes, limits)?;
-    write(|| Decoder::new(bytes, Strictness::Strict, limits), notation, out)
+pub fn append(bytes: &[u8], limits: &Limits, notation: Notation, out: &mut Vec<u8>) -> Result<()> {
+    write(&Value::decode(bytes, limits)?, notation, out)
 }
 
 /// Prints one value, an array of records, or one record per line.
@@ -37,18 +50,18 @@ pub fn json(input: &Input, lines: bool, notation: Notation, out: &mut Output) ->
     let is_list = input.has_records && !lines;
     let mut is_empty = true;
     input.each_in_parallel(
-        |(text, checker): &mut (Vec<u8>, Checker), index, offset, bytes| {
+        |text: &mut Vec<u8>, index, offset, bytes| {
             if is_list {
                 text.extend_from_slice(if index == 0 { b"[\n" } else { b",\n" });
             }
-            append(bytes, &limits, checker, notation, text)
+            append(bytes, &limits, notation, text)
                 .map_err(|error| Failure::data_at(&input.name_of(index), error, bytes, offset))?;
             if !is_list {
                 text.push(b'\n');
             }
             Ok(())
         },
-        |(text, _)| {
+        |text| {
             is_empty &= text.is_empty();
             out.write_all(&text).map_err(Failure::output)
         },
@@ -80,7 +93,7 @@ pub fn get(input: &Input, path: &str, notation: Notation, as_bytes: bool, out: &
             return Ok(());
         }
         let mut text = Vec::new();
-        write(|| &value, notation, &mut text).map_err(failed)?;
+        write(&value, notation, &mut text).map_err(failed)?;
         text.push(b'\n');
         out.bytes().write_all(&text).map_err(Failure::output)
     })?;
@@ -112,21 +125,14 @@ pub fn from_json(file: &Path, how: As, target: &Target, out: &mut Output) -> Out
 /// Fails if the JSON is invalid, or if strict decoding refuses a value.
 pub fn encode(text: &[u8], how: As) -> std::result::Result<Vec<u8>, String> {
     let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
-    if depth(text) > MOST_LEVELS {
-        return Err(format!("JSON nested deeper than {MOST_LEVELS} levels; values have at most 1024"));
-    }
     let limits = Limits { allow_non_canonical: false, ..input::limits() };
     let encoded = |value: &Value| -> Result<Vec<u8>> {
-        let bytes = exact::encode(&mut &*value)?;
+        let bytes = exact::encode(value)?;
         // The offset is in the encoded bytes, which the user does not see.
         Checker::default().check(&bytes, &limits).map_err(Error::without_offset)?;
         Ok(bytes)
     };
-    if let Some(integer) = integer_that_does_not_fit(text) {
-        return Err(format!("{integer} does not fit into an int; write a float with a decimal point"));
-    }
     let mut json = serde_json::Deserializer::from_slice(text);
-    json.disable_recursion_limit();
     if how == As::Value {
         let values = json.into_iter().collect::<serde_json::Result<Vec<Value>>>();
         return match &values.map_err(|error| error.to_string())?[..] {
@@ -172,58 +178,4 @@ impl<'de, F: FnMut(&Value) -> std::result::Result<(), String>> Visitor<'de> for 
         }
         Ok(())
     }
-}
-
-/// The limit on nested levels of JSON. A value has up to 1024 levels, and a typed Dictionary takes five
-/// levels of JSON.
-const MOST_LEVELS: usize = 5 * 1025;
-
-/// The offsets and bytes of JSON outside of its strings.
-fn outside_strings(json: &[u8]) -> impl Iterator<Item = (usize, u8)> {
-    let (mut in_text, mut is_escaped) = (false, false);
-    json.iter().enumerate().filter_map(move |(at, byte)| {
-        match byte {
-            _ if is_escaped => is_escaped = false,
-            b'\\' => is_escaped = in_text,
-            b'"' => in_text = !in_text,
-            _ if !in_text => return Some((at, *byte)),
-            _ => {}
-        }
-        None
-    })
-}
-
-fn depth(json: &[u8]) -> usize {
-    let (mut depth, mut deepest) = (0_usize, 0);
-    for (_, byte) in outside_strings(json) {
-        match byte {
-            b'[' | b'{' => {
-                depth += 1;
-                deepest = deepest.max(depth);
-            }
-            b']' | b'}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-    }
-    deepest
-}
-
-/// The first integer in the JSON that serde would read as a float.
-fn integer_that_does_not_fit(json: &[u8]) -> Option<String> {
-    let is_number = |byte: &u8| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E');
-    let mut end = 0;
-    for (at, byte) in outside_strings(json) {
-        if at < end || !matches!(byte, b'-' | b'0'..=b'9') {
-            continue;
-        }
-        let length = json[at..].iter().take_while(|byte| is_number(byte)).count();
-        end = at + length;
-        let number = str::from_utf8(&json[at..end]).unwrap_or_default();
-        let digits = number.strip_prefix('-').unwrap_or(number);
-        let is_integer = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-        if is_integer && (number == "-0" || number.parse::<i64>().is_err()) {
-            return Some(number.to_owned());
-        }
-    }
-    None
 }

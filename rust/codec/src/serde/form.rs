@@ -70,7 +70,7 @@ fn components(value: &Value) -> Value {
         Some(Components::I32(ints)) => (ints.iter().map(|int| Value::from(*int)).collect(), false),
         Some(Components::I64(ints)) => (ints.iter().map(|int| Value::from(*int)).collect(), false),
         Some(Components::F32(floats)) => {
-            (floats.iter().map(|float| Value::Float(widen(*float))).collect(), false)
+            (floats.iter().map(|float| Value::Float(shortest(*float))).collect(), false)
         }
         Some(Components::F64(floats)) => {
             (floats.iter().map(|float| Value::Float(*float)).collect(), value.ty().is_real())
@@ -83,6 +83,12 @@ fn components(value: &Value) -> Value {
         _ => Value::from(numbers),
     };
     if is_wide { Value::from_iter([(WIDE, list)]) } else { list }
+}
+
+/// The number with the shortest text that is read as this one, such as 0.1 for the nearest 32-bit float.
+fn shortest(float: f32) -> f64 {
+    let short = float.to_string().parse().unwrap_or(f64::NAN);
+    if (short as f32).to_bits() == float.to_bits() { short } else { widen(float) }
 }
 
 /// Reads the value of the form with this name.

@@ -296,7 +296,7 @@ mod tests {
         let bytes = Value::from_iter([(typed, 7)]).encode().unwrap();
         let limits = Limits {
             allowed_scripts: ["res://b.gd".to_owned()].into_iter().collect(),
-            ..Limits::for_network()
+            ..Limits::for_save_files()
         };
         assert!(Value::decode(&bytes, &limits).is_ok());
         assert_eq!(View::within(&bytes, &limits).unwrap().len(), Ok(1));

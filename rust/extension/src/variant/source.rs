@@ -744,7 +744,7 @@ impl<'a, 's> Walker<'a, 's> {
 /// Fails if the value cannot be encoded; the error has the path.
 pub fn encoded_size(value: &Variant, objects: Objects<'_>) -> Result<usize> {
     let _running = objects.are_full().then(Nested::enter).transpose()?;
-    let mut measure = Measure::counting(EncodeOptions { precision: PRECISION, strict_text: false });
+    let mut measure = Measure::counting(EncodeOptions { precision: Some(PRECISION), strict_text: false });
     Live::new(value, objects, false).write_into(&mut measure)?;
     Ok(measure.bytes())
 }

@@ -122,7 +122,7 @@ impl<'k, 's> VariantBuilder<'k, 's> {
     /// Lets the engine decode a value that extensions cannot make in any other way.
     fn put_by_engine(&mut self, write: impl FnOnce(&mut Encoder<Vec<u8>>) -> Result<()>) -> Result<()> {
         let mut encoder =
-            Encoder::new(Vec::new(), EncodeOptions { precision: PRECISION, strict_text: false });
+            Encoder::new(Vec::new(), EncodeOptions { precision: Some(PRECISION), strict_text: false });
         write(&mut encoder)?;
         self.building.put(bytes_to_var(&PackedByteArray::from(encoder.into_output().as_slice())));
         Ok(())

@@ -6,13 +6,6 @@ use std::{env, fs};
 use variant_codec::Limits;
 use variant_codec::limits::ALL_TYPES;
 
-macro_rules! codes {
-    ($($name:ident $constant:literal $help:literal)*) => {
-        const CODES: &[(&str, &str)] = &[("OK", "Nothing failed."), $(($constant, $help),)*];
-    };
-}
-include!("../rust/extension/src/api/codes.rs");
-
 /// A promise, and its tests: suites (`godot-project/suites/NAME_suite.gd`, with NAME in the singular),
 /// modules of these tests, and activities of `cargo xtask soak`.
 struct Promise(&'static str, &'static [&'static str], &'static [&'static str], &'static [&'static str]);
@@ -151,27 +144,6 @@ fn promises_table(promises: &[Promise]) -> String {
     table(&["promise", "held by"], rows)
 }
 
-fn codes_table() -> String {
-    let rows = CODES
-        .iter()
-        .enumerate()
-        .map(|(number, (constant, help))| vec![number.to_string(), format!("`{constant}`"), markdown(help)]);
-    table(&["code", "constant", "cause, and what to do"], rows)
-}
-
-/// The editor's help as Markdown, with references and code as code spans.
-fn markdown(help: &str) -> String {
-    let help = help.replace("[code]", "`").replace("[/code]", "`");
-    let mut parts = help.split('[');
-    let mut text = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let (reference, rest) = part.split_once(']').expect("a closing bracket");
-        let name = reference.rsplit(['.', ' ']).next().unwrap_or_default();
-        text.push_str(&format!("`{name}`{rest}"));
-    }
-    text
-}
-
 fn table(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
     let head = line(head.iter().map(|&cell| cell.to_owned()).collect()) + &"|---".repeat(head.len()) + "|\n";
@@ -206,5 +178,4 @@ fn pages_have_the_tables_of_the_code() {
     let security =
         [("promises", promises_table(CALLS)), ("limits", limits_table()), ("files", promises_table(FILES))];
     check("docs/security.md", &security);
-    check("docs/errors.md", &[("codes", codes_table())]);
 }

@@ -6,13 +6,6 @@ use std::{env, fs};
 use variant_codec::Limits;
 use variant_codec::limits::ALL_TYPES;
 
-macro_rules! codes {
-    ($($name:ident $constant:literal $help:literal)*) => {
-        const CODES: &[(&str, &str)] = &[("OK", "Nothing failed."), $(($constant, $help),)*];
-    };
-}
-include!("../rust/extension/src/api/codes.rs");
-
 /// A promise, and its tests: suites (`godot-project/suites/NAME_suite.gd`, with NAME in the singular),
 /// modules of these tests, and activities of `cargo xtask soak`.
 struct Promise(&'static str, &'static [&'static str], &'static [&'static str], &'static [&'static str]);
@@ -29,8 +22,6 @@ const CALLS: &[Promise] = &[
         &["values", "hostile"], &["fuzz"], &["valgrind"]),
     Promise("`decode` prints one error for an input that fails, and `try_` methods, `validate`, `inspect` and `describe` print none, however deep or large the damage",
         &[], &[], &["messages", "panics"]),
-    Promise("While a method prints, a script's Logger may drop, free or change the method's arguments, and call other methods",
-        &[], &[], &["panics"]),
     Promise("Everything that a failed call created is freed, Nodes included, and so is everything that a job created but nobody received",
         &["objects", "limits", "ownership"], &[], &["calls", "jobs"]),
     Promise("After a bad record, `unpack_batch` and `load_batch` create no objects and run no setters",
@@ -39,8 +30,6 @@ const CALLS: &[Promise] = &[
         &["ownership"], &[], &["jobs"]),
     Promise("A bug in the library itself is reported like any other error, as `INTERNAL_ERROR`: it does not end the script's function, prints only its message, and the next call works",
         &[], &[], &["panics"]),
-    Promise("If there is not enough memory, a call fails with `OUT_OF_MEMORY` before the engine needs that memory, unless another thread or process takes it in between (but [not on the web](platforms.md#the-web))",
-        &[], &[], &["memory"]),
     Promise("No script, resource or class is loaded or instantiated unless objects are allowed",
         &["objects", "quirks"], &[], &[]),
     Promise("`FastVariantClasses` makes objects of registered classes only, and sets only their registered properties",
@@ -50,8 +39,6 @@ const CALLS: &[Promise] = &[
 #[rustfmt::skip]
 const FILES: &[Promise] = &[
     Promise("A save or an append that fails changes nothing and leaves nothing behind: on folders, pipes, devices, `/proc`, circular links, names that are too long, full disks",
-        &["files"], &[], &["writers"]),
-    Promise("On Unix, a new file gets the file mode that the engine gives it. A file that replaces another keeps the mode, but the group loses its rights if the group or the access control list cannot be kept",
         &["files"], &[], &["writers"]),
     Promise("Only two kinds of files are removed: the empty file that a failed append has just created, and abandoned temporary files, `.fast-variant-codec-….tmp` with 16 letters or digits, if a lock proves that no process writes to them",
         &[], &[], &["writers"]),
@@ -137,7 +124,7 @@ fn limits_table() -> String {
     table(&head, rows)
 }
 
-/// The table of promises. Panics if a promise names a suite or a test that does not exist.
+/// The table of promises. Panics if a promise names a suite, a test or an activity that does not exist.
 fn promises_table(promises: &[Promise]) -> String {
     let named = |kind: &str, names: &[&str]| {
         let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
@@ -148,33 +135,14 @@ fn promises_table(promises: &[Promise]) -> String {
         suites
             .iter()
             .for_each(|suite| assert!(runner.contains(&format!("\"{suite}\": preload(")), "{suite}"));
+        let activities = fs::read_to_string(root("rust/xtask/src/soak/mod.rs")).expect("the activities");
+        soak.iter().for_each(|name| assert!(activities.contains(&format!("\"{name}\",")), "{name}"));
         let sources = tests.iter().map(|test| format!("tests/{test}.rs"));
         sources.for_each(|file| assert!(root(&file).is_file(), "{promise}: there is no {file}"));
         let held = [named("suites", suites), named("Rust tests", tests), named("`cargo xtask soak`", soak)];
         vec![promise.to_owned(), held.into_iter().flatten().collect::<Vec<_>>().join("; ")]
     });
     table(&["promise", "held by"], rows)
-}
-
-fn codes_table() -> String {
-    let rows = CODES
-        .iter()
-        .enumerate()
-        .map(|(number, (constant, help))| vec![number.to_string(), format!("`{constant}`"), markdown(help)]);
-    table(&["code", "constant", "cause, and what to do"], rows)
-}
-
-/// The editor's help as Markdown, with references and code as code spans.
-fn markdown(help: &str) -> String {
-    let help = help.replace("[code]", "`").replace("[/code]", "`");
-    let mut parts = help.split('[');
-    let mut text = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let (reference, rest) = part.split_once(']').expect("a closing bracket");
-        let name = reference.rsplit(['.', ' ']).next().unwrap_or_default();
-        text.push_str(&format!("`{name}`{rest}"));
-    }
-    text
 }
 
 fn table(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
@@ -211,5 +179,4 @@ fn pages_have_the_tables_of_the_code() {
     let security =
         [("promises", promises_table(CALLS)), ("limits", limits_table()), ("files", promises_table(FILES))];
     check("docs/security.md", &security);
-    check("docs/errors.md", &[("codes", codes_table())]);
 }

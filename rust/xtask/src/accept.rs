@@ -29,7 +29,7 @@ enum What {
     Wrapped,
     /// tests/vectors/serde.tsv: bytes that Godot 4 writes for types of Rust programs
     Serde,
-    /// The generated tables in docs/errors.md and docs/security.md
+    /// The generated tables in docs/security.md
     Pages,
 }
 

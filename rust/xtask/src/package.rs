@@ -17,8 +17,7 @@ use crate::workspace::{EXTENSION, Workspace};
 const NOTICES: &str = "THIRD-PARTY-NOTICES.txt";
 pub const DOCUMENTS: &str = "docs/";
 /// The parts of `docs/` that the zip leaves out.
-const NOT_FOR_USERS: [&str; 5] =
-    ["architecture.md", "asset-library.md", "gdvar.in/", "gdvar.out/", "testing.md"];
+const NOT_FOR_USERS: [&str; 4] = ["architecture.md", "gdvar.in/", "gdvar.out/", "testing.md"];
 
 /// Writes the zip to `out` or to the default path, and returns its path.
 pub fn write(workspace: &Workspace, out: Option<PathBuf>) -> Result<PathBuf> {

@@ -1,6 +1,5 @@
-// Every error code: its name in Rust, its name in scripts, and its help, which says what happened and what to do. The
-// editor's help and the table in docs/errors.md come from this list; `ACCEPT=1 cargo test -p conformance pages::`
-// writes the table. The order determines the numbers, which scripts may have stored, so append new codes at the end.
+// Every error code: its name in Rust, its name in scripts, and its help in the editor, which says what happened and what
+// to do. The order determines the numbers, which scripts may have stored, so append new codes at the end.
 codes! {
     UnexpectedEnd "UNEXPECTED_END" "The data ends inside a value: it is truncated, ends in zeros after a power failure, or does not start at a value. Send or read the complete value, from its first byte."
     UnknownType "UNKNOWN_TYPE" "A type id that Godot does not have: the bytes are not an encoded Variant, or are in another format, which the message names if it is known. For data from Godot 3, use [method FastVariantCodec.try_decode_godot3]; for records, which are length-prefixed, [method FastVariantCodec.unpack_batch] or [method FastVariantCodec.load_batch]."

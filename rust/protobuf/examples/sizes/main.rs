@@ -1,6 +1,6 @@
 //! Compares the sizes of typical game messages in Godot's format, protobuf, and the compact wire format.
 //!
-//! `cargo run -p variant_protobuf --example sizes` prints the table in `docs/protobuf.md`.
+//! `cargo run -p variant_protobuf --example sizes` prints the sizes as a table.
 
 use variant_codec::Value;
 use variant_protobuf::{DecodeOptions, EncodeOptions, Schema, Wire};

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use variant_codec::{Dictionary, Limits, Value, frames};
+use variant_codec::{Limits, Value, frames};
 
 fn gdvar(arguments: &[&str], folder: &Path) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gdvar"));

@@ -1,19 +1,18 @@
 //! Input files: opens them and recognises their contents.
 
-mod batch;
 mod place;
 mod progress;
 mod wrapped;
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
-use std::mem;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::{Mutex, mpsc};
 use std::thread;
 
 use clap::{Args, ValueEnum};
+use rayon::prelude::*;
 use variant_codec::frames::{self, Contents, Foreign, Index, Layout, ReadAt};
 use variant_codec::godot3::Loss;
 use variant_codec::stream::{Decoder, Encoder};
@@ -22,7 +21,6 @@ use variant_codec::{EncodeOptions, Error, ErrorKind, Limits, Strictness};
 use crate::STACK;
 use crate::failure::{Failure, Outcome};
 use crate::output::printable;
-use batch::{BATCH, Batch, Running};
 pub use place::{Place, no_record};
 use progress::Progress;
 use wrapped::Decompressed;
@@ -415,45 +413,42 @@ impl Input {
     }
 
     /// Calls `work` with each value, on all cores and in groups of consecutive values; calls `take` with the
-    /// result of each group, in order. Reads the next values meanwhile.
+    /// result of each group, in order.
     pub fn each_in_parallel<T: Default + Send>(
         &self,
         work: impl Fn(&mut T, u64, u64, &[u8]) -> Outcome<()> + Sync,
         mut take: impl FnMut(T) -> Outcome<()>,
     ) -> Outcome<()> {
-        let work = &work;
-        let mut has_failed = false;
-        // After the first failure, later results are dropped.
-        let mut take_all = |groups: Vec<(T, Outcome<()>)>| {
-            if has_failed {
+        /// The bytes of the values that are processed at the same time.
+        const AT_ONCE: usize = 8 << 20;
+        /// Several groups per core, so that one busy core does not delay the others.
+        const PER_CORE: usize = 8;
+
+        let mut process = |values: &mut Vec<(u64, u64, Vec<u8>)>| {
+            let size = values.len().div_ceil(rayon::current_num_threads() * PER_CORE).max(1);
+            let groups = values.par_chunks(size).map(|group| {
+                let mut found = T::default();
+                let done = group
+                    .iter()
+                    .try_for_each(|(index, offset, bytes)| work(&mut found, *index, *offset, bytes));
+                (found, done)
+            });
+            let groups: Vec<_> = groups.collect();
+            values.clear();
+            groups.into_iter().try_for_each(|(found, done)| take(found).and(done))
+        };
+        let (mut values, mut held) = (Vec::new(), 0);
+        let read = self.each(0..u64::MAX, |index, offset, bytes| {
+            values.push((index, offset, bytes.to_vec()));
+            held += bytes.len();
+            if held < AT_ONCE {
                 return Ok(());
             }
-            let taken = groups.into_iter().try_for_each(|(found, done)| take(found).and(done));
-            has_failed = taken.is_err();
-            taken
-        };
-        rayon::in_place_scope(|scope| {
-            let mut running = Running::default();
-            let mut batch = Batch::default();
-            let read = self.each(0..u64::MAX, |index, offset, bytes| {
-                // Do not copy a value that fills a batch by itself.
-                if bytes.len() >= BATCH {
-                    running.start(scope, mem::take(&mut batch), work, &mut take_all)?;
-                    running.finish(&mut take_all)?;
-                    let mut found = T::default();
-                    let done = work(&mut found, index, offset, bytes);
-                    return take_all(vec![(found, done)]);
-                }
-                batch.push(index, offset, bytes);
-                if batch.is_full() {
-                    batch = running.start(scope, mem::take(&mut batch), work, &mut take_all)?;
-                }
-                Ok(())
-            });
-            // If reading fails, the values before the damage are still processed.
-            running.start(scope, batch, work, &mut take_all)?;
-            running.finish(&mut take_all).and(read)
-        })
+            held = 0;
+            process(&mut values)
+        });
+        // If reading fails, the values before the damage are still processed.
+        process(&mut values).and(read)
     }
 
     /// The number of bytes that [`Input::raw`] returns.

@@ -27,11 +27,7 @@ use variant_codec::sync::lock;
 mod access;
 mod journal;
 #[cfg(target_os = "linux")]
-#[path = "linux.rs"]
-mod system;
-#[cfg(not(target_os = "linux"))]
-#[path = "elsewhere.rs"]
-mod system;
+mod linux;
 
 use access::Held;
 pub use journal::Journal;
@@ -262,8 +258,8 @@ fn replace_now(
     remove_leftovers(folder);
     let fill = |mut file: &File| {
         // Access rights come first, so that users who cannot read the old file never read the new content.
-        if let (Some(like), Some(before)) = (&like, &before) {
-            access::make_alike(file, like, system::copy_access(before, file))?;
+        if let Some(like) = &like {
+            access::make_alike(file, like)?;
         }
         parts.iter().try_for_each(|part| file.write_all(part))?;
         access::sync(file)
@@ -315,15 +311,6 @@ fn replace_now(
 
 /// Creates a locked file in a folder and fills it with `fill`. Returns the file and its temporary name.
 fn beside(folder: &Path, fill: impl Fn(&File) -> io::Result<()>) -> Result<(File, TempPath), Failure> {
-    // An unnamed file disappears with its process, and gets a name only when complete. Not all file systems
-    // have unnamed files.
-    if let Some(file) = system::unnamed(folder)
-        && let Ok(()) = fill(&file)
-        && let Held::Locked(file) | Held::Unlockable(file) = access::lock(file)?
-        && let Ok(named) = builder().make_in(folder, |path| system::name(&file, path))
-    {
-        return Ok((file, named.into_temp_path()));
-    }
     let make = |path: &Path| match access::hold(path, OpenOptions::new().write(true).create_new(true))? {
         // Another process may have removed the file as a leftover before it was locked.
         Held::Locked(file) | Held::Unlockable(file) if fs::symlink_metadata(path).is_ok() => Ok(file),
@@ -549,7 +536,11 @@ fn alone(place: &Path, hold: impl Fn(&Path) -> io::Result<Held>) -> Result<File,
 
 /// The failure that names the process with the lock, if the system reports it.
 fn locked(place: &Path) -> Failure {
-    Failure::Locked(system::holder(place).unwrap_or_else(|| "another process".into()))
+    #[cfg(target_os = "linux")]
+    if let Some(holder) = linux::holder(place) {
+        return Failure::Locked(holder);
+    }
+    Failure::Locked("another process".into())
 }
 
 /// Fails for names that must not be written to.

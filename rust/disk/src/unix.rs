@@ -22,18 +22,14 @@ pub fn open_to_replace(place: &Path) -> io::Result<Held> {
 
 /// Opens a file and locks it exclusively.
 pub fn hold(place: &Path, options: &OpenOptions) -> io::Result<Held> {
-    lock(options.open(place)?)
+    let file = options.open(place)?;
+    let locked = try_lock(&file, false);
+    Ok(held(file, locked))
 }
 
 /// Opens a file and locks it exclusively. [`leads_to`] detects whether the file has been replaced.
 pub fn hold_in_place(place: &Path, options: &OpenOptions) -> io::Result<Held> {
     hold(place, options)
-}
-
-/// Locks an open file exclusively.
-pub fn lock(file: File) -> io::Result<Held> {
-    let locked = try_lock(&file, false);
-    Ok(held(file, locked))
 }
 
 /// Opens a file and locks it against writers.
@@ -108,9 +104,8 @@ pub fn length_at_rest(_place: &Path, file: &File) -> io::Result<Option<u64>> {
 }
 
 /// Copies permissions to a file, and the owner if allowed. Leaves out group permissions if the group could
-/// not be kept. Also leaves them out if the access control list was not copied, because the group bits of a
-/// file with such a list are the mask of the whole list.
-pub fn make_alike(file: &File, other: &Metadata, has_same_list: bool) -> io::Result<()> {
+/// not be kept.
+pub fn make_alike(file: &File, other: &Metadata) -> io::Result<()> {
     const GROUP: u32 = 0o070;
     const ACCESS: u32 = 0o777;
 
@@ -124,7 +119,7 @@ pub fn make_alike(file: &File, other: &Metadata, has_same_list: bool) -> io::Res
     }
     let own = file.metadata()?;
     let mut permissions = other.permissions();
-    if !has_same_list || own.gid() != other.gid() {
+    if own.gid() != other.gid() {
         permissions.set_mode(permissions.mode() & !GROUP);
     }
     match file.set_permissions(permissions.clone()) {

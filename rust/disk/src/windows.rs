@@ -49,11 +49,6 @@ fn opened(place: &Path, options: &OpenOptions, shared: u32) -> io::Result<Held> 
     }
 }
 
-/// Does nothing: opening has locked the file.
-pub fn lock(file: File) -> io::Result<Held> {
-    Ok(Held::Locked(file))
-}
-
 /// Opens a file and locks it against writers.
 pub fn hold_for_reading(place: &Path) -> io::Result<Held> {
     hold(place, OpenOptions::new().read(true))
@@ -83,7 +78,7 @@ pub fn length_at_rest(place: &Path, file: &File) -> io::Result<Option<u64>> {
 }
 
 /// Does nothing: on Windows, permissions come from the folder.
-pub fn make_alike(_file: &File, _other: &Metadata, _has_same_list: bool) -> io::Result<()> {
+pub fn make_alike(_file: &File, _other: &Metadata) -> io::Result<()> {
     Ok(())
 }
 

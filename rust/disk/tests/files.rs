@@ -409,39 +409,6 @@ fn links_are_followed_and_modes_kept() -> Result<()> {
     Ok(())
 }
 
-/// Without the list, the group would get the rights in the list's mask.
-#[test]
-#[cfg(target_os = "linux")]
-fn access_control_lists_are_kept() -> Result<()> {
-    use rustix::fs::{XattrFlags, getxattr, setxattr};
-    const LIST: &str = "system.posix_acl_access";
-    let folder = folder()?;
-    let place = resolved(folder.path().join("save.dat"))?;
-    replace(&place, &[b"old".to_vec()])?;
-    // user::rw-, user:1234:rw-, group::---, mask::rw-, other::---
-    let entries =
-        [(1_u16, 6_u16, u32::MAX), (2, 6, 1234), (4, 0, u32::MAX), (16, 6, u32::MAX), (32, 0, u32::MAX)];
-    let entry = |(tag, rights, id): (u16, u16, u32)| {
-        [&tag.to_le_bytes()[..], &rights.to_le_bytes(), &id.to_le_bytes()].concat()
-    };
-    let list = [vec![2, 0, 0, 0], entries.map(entry).concat()].concat();
-    if setxattr(&place, LIST, &list, XattrFlags::empty()).is_err() {
-        // This file system has no access control lists.
-        return Ok(());
-    }
-    replace(&place, &[b"new".to_vec()])?;
-    let mut found = [0; 256];
-    let length = getxattr(&place, LIST, &mut found)?;
-    assert_eq!(found[..length], list);
-    // A replaced file without an access control list does not inherit the folder's default list.
-    let other = resolved(folder.path().join("other.dat"))?;
-    replace(&other, &[b"old".to_vec()])?;
-    setxattr(folder.path(), "system.posix_acl_default", &list, XattrFlags::empty())?;
-    replace(&other, &[b"new".to_vec()])?;
-    assert!(getxattr(&other, LIST, &mut found).is_err());
-    Ok(())
-}
-
 #[cfg(not(target_family = "wasm"))]
 mod processes {
     //! Tests that run this program again, in another process with a task.

@@ -1,17 +1,17 @@
 //! `repair`: copies the whole records of a damaged file.
 
+use std::borrow::Cow;
 use std::io::Write as _;
 use std::ops::Range;
 use std::path::Path;
 
-use variant_codec::dialect::Dialect;
 use variant_codec::frames::{self, FRAME_BYTES as FRAME};
 use variant_codec::godot3::Loss;
 use variant_codec::stream::{Decoder, Measure};
-use variant_codec::{
-    EncodeOptions, Error, ErrorKind, Limits, Result, Strictness, Value, VariantType, quick_check,
-};
+use variant_codec::{EncodeOptions, ErrorKind, Limits, Result, Strictness, VariantType, validate};
 
+use crate::check::Checker;
+use crate::exact::canonical;
 use crate::failure::{Failure, Outcome};
 use crate::input::{self, Input};
 use crate::output::{self, Output};
@@ -34,9 +34,16 @@ pub fn repair(input: &Input, to: &Path, force: bool, out: &mut Output) -> Outcom
         )));
     }
     let mut batch = Vec::new();
+    let (limits, mut checker) = (input::limits(), Checker::default());
     for record in &found.whole {
         let record = bytes.get(record.clone()).unwrap_or_default();
-        frames::try_append(&mut batch, record).map_err(|error| Failure::data(&input.name, &error))?;
+        // Strict readers would refuse the records that only `--allow-non-canonical` accepts.
+        let canonical = match input.godot3 {
+            None => canonical(record, &limits, &mut checker),
+            Some(_) => Ok(Cow::Borrowed(record)),
+        };
+        let appended = canonical.and_then(|record| frames::try_append(&mut batch, &record));
+        appended.map_err(|error| Failure::data(&input.name, &error))?;
     }
     output::write(Some(to), batch, force, out)?;
     let report = report(&found, input.damage.as_deref(), to);
@@ -123,14 +130,13 @@ impl Search<'_> {
     fn end_of_record(&self, start: usize) -> Option<usize> {
         let end = self.bytes.len();
         let by_length = self.next(start).filter(|next| *next > start + FRAME);
-        let (by_value, read) = self.read_value(start + FRAME, end);
+        let by_value = self.read_value(start + FRAME, end);
         if let Some(next) = by_length.filter(|next| *next <= end && self.goes_on_at(*next)) {
             // A damaged length may lead past whole records, to the start of another one.
-            let is_past_records = read.is_ok() && self.are_records(by_value, next);
-            return Some(if is_past_records { by_value } else { next });
+            return by_value.ok().filter(|by_value| self.are_records(*by_value, next)).or(Some(next));
         }
-        match read {
-            Ok(()) => Some(by_value).filter(|next| *next > start + FRAME && self.goes_on_at(*next)),
+        match by_value.map_err(|error| error.kind().clone()) {
+            Ok(by_value) => Some(by_value).filter(|next| *next > start + FRAME && self.goes_on_at(*next)),
             Err(ErrorKind::UnexpectedEnd { .. } | ErrorKind::BadCount { .. }) => {
                 by_length.filter(|next| *next > end).map(|_| end)
             }
@@ -196,28 +202,19 @@ impl Search<'_> {
         if !is_there || is_filled {
             return None;
         }
-        let (end, read) = self.read_value(record.start, record.end);
-        (read.is_ok() && end == record.end).then_some(record)
+        self.read_value(record.start, record.end).is_ok_and(|end| end == record.end).then_some(record)
     }
 
-    /// Reads the value at `start`. Returns the offset of its end or of the first invalid byte, and the error.
-    fn read_value(&self, start: usize, end: usize) -> (usize, std::result::Result<(), ErrorKind>) {
-        fn read<D: Dialect>(mut decoder: Decoder<'_, D>) -> (usize, Result<()>) {
-            let read = decoder.decode_only(&mut Measure::counting(EncodeOptions::default()));
-            (decoder.position(), read.map(drop))
-        }
+    /// Reads the value at `start`, and returns its end.
+    fn read_value(&self, start: usize, end: usize) -> Result<usize> {
         let limits = Limits { allow_trailing_bytes: true, ..self.limits.clone() };
         let bytes = self.bytes.get(start..end).unwrap_or_default();
-        let (length, read) = if self.is_godot3 {
-            read(Decoder::of_godot3(bytes, Strictness::Strict, &limits, Loss::Accepted))
-        } else if quick_check(bytes, &self.limits).is_some() {
-            (bytes.len(), Ok(()))
+        let length = if self.is_godot3 {
+            let mut decoder = Decoder::of_godot3(bytes, Strictness::Strict, &limits, Loss::Accepted);
+            decoder.decode_only(&mut Measure::counting(EncodeOptions::default()))
         } else {
-            // Decoding also refuses a Dictionary that repeats a key.
-            let (length, read) = read(Decoder::new(bytes, Strictness::Strict, &limits));
-            let value = bytes.get(..length).unwrap_or_default();
-            (length, read.and_then(|()| Value::decode(value, &self.limits).map(drop)))
+            validate(bytes, &limits)
         };
-        (start + length, read.map_err(|error: Error| error.kind().clone()))
+        Ok(start + length?)
     }
 }

@@ -264,7 +264,6 @@ fn records_that_the_engine_reads_are_kept() {
     };
     let save = batch(&[odd, encoded(1)]);
     let (found, _) = repaired(&[&save[..], &[9, 0]].concat(), false);
-    assert_eq!(batch(&found), save);
     folder.write("save.dat", &save);
     folder.gdvar(&["check", "save.dat", "--allow-non-canonical"]).good();
     let printed = folder.gdvar(&["check", "save.dat"]);
@@ -275,4 +274,5 @@ fn records_that_the_engine_reads_are_kept() {
     }
     folder.gdvar(&["convert", "save.dat", "--output", "canonical.dat"]).good();
     folder.gdvar(&["check", "canonical.dat"]).good();
+    assert_eq!(batch(&found), folder.read("canonical.dat"));
 }

@@ -193,7 +193,7 @@ pub enum Foreign {
     OneGodot3Value,
     /// A file of `FileAccess.open_encrypted`.
     #[error(
-        "encrypted file: open it with `FileAccess.open_encrypted`, and use `decode` or `unpack_batch` for the bytes"
+        "encrypted file: open it with `FileAccess.open_encrypted` or `open_encrypted_with_pass`, and use `decode` or `unpack_batch` for the bytes; or decrypt it with `gdvar convert --pass`"
     )]
     Encrypted,
     /// A file of `File.open_encrypted` of Godot 3.
@@ -201,7 +201,7 @@ pub enum Foreign {
     EncryptedByGodot3,
     /// A file of `FileAccess.open_compressed`.
     #[error(
-        "compressed file: open it with `FileAccess.open_compressed`, and use `decode` or `unpack_batch` for the bytes"
+        "compressed file: open it with `FileAccess.open_compressed`, and use `decode` or `unpack_batch` for the bytes; or decompress it with `gdvar convert`"
     )]
     Compressed,
     /// A `.res` or `.scn` file.

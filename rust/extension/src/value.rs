@@ -7,7 +7,7 @@ use godot::builtin::{PackedByteArray, Variant};
 use godot::global::var_to_bytes;
 use variant_codec::limits::Spent;
 use variant_codec::stream::{Buffer, Decoder, Encoder, Leaf, Measure, Number, Source as _, leaf, number};
-use variant_codec::{EncodeOptions, Result, Strictness, VariantType, frames};
+use variant_codec::{EncodeOptions, ErrorKind, Result, Strictness, VariantType, frames};
 use variant_engine::{self as engine, Building, HeldObject, PRECISION, raw_string, set_bytes};
 
 use crate::encode_buffer::with_encoder;
@@ -240,6 +240,8 @@ pub fn decode(mut reading: Reading<'_>, part: Range<usize>, spent: &mut Spent) -
     Ok((builder.finish(), start + end))
 }
 
+const FULL_OBJECT: &str = "an object written with `full_objects`, which FastVariantClasses does not read; use FastVariantCodec with `allow_objects`, for data that you trust";
+
 /// Strictly decodes a part of the input whose objects are of registered classes. `target`, if given, becomes the
 /// outermost object. Scripts run.
 ///
@@ -259,7 +261,10 @@ pub fn decode_registered(
     let objects = ObjectReader::new(Arc::clone(registry), data, limits, target);
     let mut builder = VariantBuilder::new(reading).with_objects(objects, data);
     let mut decoder = Decoder::new(data, Strictness::Strict, limits).after(spent.clone());
-    let end = decoder.decode_only(&mut builder).map_err(|error| error.shifted(start))?;
+    let end = decoder.decode_only(&mut builder).map_err(|error| match error.kind() {
+        ErrorKind::ObjectsNotAllowed => error.with_kind(ErrorKind::Object(FULL_OBJECT.into())).shifted(start),
+        _ => error.shifted(start),
+    })?;
     *spent = decoder.spent();
     let (built, objects) = builder.finish_with_objects();
     objects.map_or(Ok(()), |objects| objects.complete()).map_err(|error| error.shifted(start))?;

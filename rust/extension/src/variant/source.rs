@@ -677,7 +677,7 @@ impl<'a, 's> Walker<'a, 's> {
             }
             (declared @ ContainerType::Object { .. }, Objects::Refused) => {
                 return Err(Error::object(format!(
-                    "a container with elements of type {} would be read as one of EncodedObjectAsID; use FastVariantClasses or `full_objects`",
+                    "a container with elements of type {} would be read as one of EncodedObjectAsID; save it untyped or with FastVariantClasses, or pass `full_objects`, which saves exported variables only",
                     type_label(&declared)
                 )));
             }

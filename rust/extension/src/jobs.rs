@@ -18,7 +18,7 @@ use crate::batch::{self, OwnedBuffer};
 use crate::files::{self, FileError, Target};
 use crate::panics::catch_panic;
 use crate::threads::background::{self, Lane};
-use crate::threads::foreground::Progress;
+use crate::threads::progress::Progress;
 use crate::variant::built::CreatedObjects;
 
 /// The default budget per frame.

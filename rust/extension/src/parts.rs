@@ -14,8 +14,8 @@ use variant_codec::{EncodeOptions, Error};
 use variant_engine::{self as engine, OwnedBytes, Scope, Unfinished, with_gaps};
 
 use crate::encode_buffer::with_encoder;
-use crate::threads::foreground::goes_on;
 use crate::threads::pool::{Pool, pool, share};
+use crate::threads::progress::goes_on;
 use crate::thresholds::PART_BYTES;
 use crate::variant::builder::VariantBuilder;
 use crate::variant::built::{Built, ConversionCounts, CreatedObjects, check_converted_text};

@@ -33,7 +33,7 @@ use crate::variant::built::CreatedObjects;
 /// variable of the Node: the engine never frees the local variables of such a function. Objects that a job
 /// has created and that you did not receive are freed. You may change and free a job's arguments as soon as
 /// the call returns, with the exceptions in [method FastVariantCodec.encode_batch_async]. Background jobs of
-/// one kind run in the order in which they were started, and yield to calls that the game waits for. Jobs
+/// one kind run in the order in which they were started, on threads of low priority. Jobs
 /// that run between frames run at the same time, each with its own budget.
 #[derive(GodotClass)]
 #[class(tool, base=RefCounted)]

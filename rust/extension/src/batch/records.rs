@@ -14,8 +14,8 @@ use super::failed::{Failed, Reasons};
 use super::outcome::{Outcome, fill_part};
 use super::spread::{ITEM_COST, Items as _, item, own_if, spread};
 use crate::parts::{Copy, copy_all};
-use crate::threads::foreground;
 use crate::threads::pool::pool;
+use crate::threads::progress;
 use crate::thresholds::PART_BYTES;
 use crate::value;
 use crate::variant::built::{Built, CreatedObjects};
@@ -205,7 +205,7 @@ impl Unpacking {
         mut decode: impl FnMut(Reading<'_>, Range<usize>, &mut Spent) -> Result<(Built, usize), Error>,
     ) -> bool {
         self.advance(count, false, |part, mut slots, _, keys, spent| {
-            while !slots.is_empty() && foreground::goes_on() {
+            while !slots.is_empty() && progress::goes_on() {
                 part.fill(&mut slots, keys, spent, &mut decode);
             }
         })

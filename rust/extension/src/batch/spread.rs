@@ -9,8 +9,8 @@ use variant_engine::{Reader, Slots};
 
 use crate::panics::catch_panic;
 use crate::settings;
-use crate::threads::foreground::{self, Foreground};
 use crate::threads::pool::{pool, share};
+use crate::threads::progress;
 use crate::thresholds::PART_BYTES;
 
 /// The overhead of an item, as the number of encoded bytes that take as long to process.
@@ -52,13 +52,12 @@ impl Items for Slots<'_> {
 /// `cargo xtask bench pack_batch` takes 6.7 ms, and 7.8 ms with parts of equally many items. The calling
 /// thread passes one `K`, such as a cache, to all its calls of `work`. Each call on the pool gets a new one.
 ///
-/// Background work yields to calls in the foreground, and stops when it is cancelled.
+/// Background work stops when it is cancelled.
 pub fn spread<T: Items, K: Default>(mut items: T, parallel: bool, work: impl Fn(&mut T, &mut K) + Sync) {
-    let _waited_for = Foreground::enter();
     let work = |items: &mut T, kept: &mut K| {
         let len = items.left();
         work(items, kept);
-        foreground::advance(len - items.left());
+        progress::advance(len - items.left());
     };
     let mut kept = K::default();
     let len = items.left();
@@ -68,7 +67,7 @@ pub fn spread<T: Items, K: Default>(mut items: T, parallel: bool, work: impl Fn(
         && let Some(pool) = parallel.then(pool).flatten()
     {
         let run = |mut items: T, add: &dyn Fn(T)| {
-            if !foreground::goes_on() {
+            if !progress::goes_on() {
                 return;
             }
             work(&mut items, &mut K::default());
@@ -86,7 +85,7 @@ pub fn spread<T: Items, K: Default>(mut items: T, parallel: bool, work: impl Fn(
             }
         });
     }
-    while items.left() > 0 && foreground::goes_on() {
+    while items.left() > 0 && progress::goes_on() {
         work(&mut items, &mut kept);
     }
 }

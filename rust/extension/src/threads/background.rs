@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use variant_codec::sync::lock;
 
-use super::foreground::{self, Current, Progress};
 use super::pool::{STACK_BYTES, background_pool, starts_threads};
+use super::progress::{self, Current, Progress};
 use crate::panics::forward_panic;
 
 /// Runs `work` on the threads of the pool, if there are any, and updates `progress`.
@@ -38,7 +38,7 @@ impl Worker {
     fn start(name: &str) -> Option<Self> {
         let (sender, receiver) = channel::<Work>();
         let run = move || {
-            foreground::enter_background();
+            progress::enter_background();
             for work in receiver {
                 work();
             }
@@ -83,13 +83,13 @@ pub fn queue(lane: Lane, make: impl FnOnce() -> Work) -> Result<(), Work> {
 
 /// Allows queuing. Called each time the library is loaded.
 pub fn open() {
-    foreground::set_stopping(false);
+    progress::set_stopping(false);
     *lock(&WORKERS) = Workers::default();
 }
 
 /// Ends the threads after all queued saves, and cancels all other work. Called before the library is unloaded.
 pub fn stop() {
-    foreground::set_stopping(true);
+    progress::set_stopping(true);
     let Workers { reading, writing, .. } =
         std::mem::replace(&mut *lock(&WORKERS), Workers { stopped: true, ..Workers::default() });
     for Worker { work, thread } in [writing, reading].into_iter().flatten() {

@@ -1,5 +1,5 @@
 //! The threads that work on batches, large values and jobs.
 
 pub mod background;
-pub mod foreground;
 pub mod pool;
+pub mod progress;

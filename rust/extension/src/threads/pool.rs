@@ -9,7 +9,7 @@ use variant_codec::sync::lock;
 use rayon::{ScopeFifo, ThreadPool, ThreadPoolBuilder};
 use variant_engine::{can_share_out, keep_loaded};
 
-use super::foreground::{self, Foreground};
+use super::progress;
 use crate::panics::forward_panic;
 use crate::settings;
 
@@ -60,7 +60,6 @@ pub fn share<T: Send, R>(
     run: impl Fn(T, &dyn Fn(T)) + Sync,
     lead: impl FnOnce(&dyn Fn(T)) -> R,
 ) -> R {
-    let _waited_for = Foreground::enter();
     let tasks = Tasks { tasks: Mutex::new(VecDeque::new()), run };
     pool.threads.in_place_scope_fifo(|scope| {
         let result = lead(&|task| tasks.add(scope, task));
@@ -85,7 +84,7 @@ static POOL: LazyPool = Mutex::new(None);
 /// The pool for the calling thread, created when first needed; `None` if that thread works alone.
 pub fn pool() -> Option<Arc<Pool>> {
     // The foreground pool has one thread fewer than configured, because the calling thread works, too.
-    if foreground::in_background() { background_pool() } else { kept(&POOL, false, || thread_count() - 1) }
+    if progress::in_background() { background_pool() } else { kept(&POOL, false, || thread_count() - 1) }
 }
 
 /// The pool for jobs, which leaves one core to the game.
@@ -149,7 +148,7 @@ impl Pool {
             .stack_size(STACK_BYTES)
             .start_handler(move |_| {
                 if in_background {
-                    foreground::enter_background();
+                    progress::enter_background();
                 }
             })
             .spawn_handler(|thread| {

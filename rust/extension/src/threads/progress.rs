@@ -1,14 +1,9 @@
-//! Lets background work yield to calls that the game waits for.
+//! Background threads, and the progress of their work, which can be cancelled.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
 use variant_codec::sync::lock;
-
-/// The maximum time that background work waits for foreground calls before its next part. It is short,
-/// because those calls may be waiting for the background work.
-const PAUSE: Duration = Duration::from_millis(10);
 
 /// Whether the library is about to be unloaded, which cancels all work that can be cancelled.
 static STOPPING: AtomicBool = AtomicBool::new(false);
@@ -78,10 +73,6 @@ impl Drop for Current {
     }
 }
 
-/// The number of running calls in the foreground.
-static FOREGROUND: Mutex<usize> = Mutex::new(0);
-static FOREGROUND_ENDED: Condvar = Condvar::new();
-
 /// Whether the calling thread is a background thread.
 pub fn in_background() -> bool {
     IN_BACKGROUND.get()
@@ -106,16 +97,9 @@ fn lower_priority() {
 #[cfg(target_family = "wasm")]
 fn lower_priority() {}
 
-/// Yields to calls in the foreground between two parts. Returns whether to continue; always true in the foreground.
+/// Whether to continue with the next part; always true in the foreground.
 pub fn goes_on() -> bool {
-    if !in_background() {
-        return true;
-    }
-    let foreground = lock(&FOREGROUND);
-    if *foreground > 0 {
-        drop(FOREGROUND_ENDED.wait_timeout(foreground, PAUSE).unwrap_or_else(PoisonError::into_inner));
-    }
-    !lock(&CURRENT).as_ref().is_some_and(|progress| progress.is_cancelled())
+    !in_background() || !lock(&CURRENT).as_ref().is_some_and(|progress| progress.is_cancelled())
 }
 
 /// Adds to the progress of background work.
@@ -124,28 +108,5 @@ pub fn advance(by: usize) {
         && let Some(progress) = &*lock(&CURRENT)
     {
         progress.advance(by);
-    }
-}
-
-/// Marks a call in the foreground as running, until dropped.
-pub struct Foreground(());
-
-impl Foreground {
-    /// Begins a call in the foreground; `None` in the background.
-    pub fn enter() -> Option<Self> {
-        (!in_background()).then(|| {
-            *lock(&FOREGROUND) += 1;
-            Self(())
-        })
-    }
-}
-
-impl Drop for Foreground {
-    fn drop(&mut self) {
-        let mut foreground = lock(&FOREGROUND);
-        *foreground -= 1;
-        if *foreground == 0 {
-            FOREGROUND_ENDED.notify_all();
-        }
     }
 }

@@ -20,6 +20,8 @@ use crate::tokens::{Tokens, error_at};
 /// The maximum nesting of brackets and of imports, because compiling is recursive. The parser's own limit for nested
 /// messages is lower.
 const MAX_DEPTH: usize = 100;
+const INVALID_IMPORT: &str =
+    "invalid import path: it must be relative, with names separated by single slashes";
 /// The number of a file's imports in descriptors.
 const FILE_DEPENDENCY: i32 = 3;
 
@@ -185,7 +187,7 @@ fn located(file: &str, error: &protox_parse::ParseError) -> Error {
     });
     let (line, column) = span.unwrap_or_default();
     // The parser's error for an invalid import speaks of a group; only its help speaks of imports.
-    let help = error.help().map(|help| help.to_string());
-    let reason = help.filter(|help| help.starts_with("imports")).unwrap_or_else(|| error.to_string());
+    let is_import = error.help().is_some_and(|help| help.to_string().starts_with("imports"));
+    let reason = if is_import { INVALID_IMPORT.to_owned() } else { error.to_string() };
     Error::Schema { file: file.to_owned(), line, column, reason }
 }

@@ -1,8 +1,6 @@
 ## The calls that accept untrusted bytes. Measures their time and memory, with the limits for the network.
 extends RefCounted
 
-const CostlyMessages := preload("res://suites/costly_messages.gd")
-
 const NAMES: Array[String] = [
 	"try_decode", "validate", "unpack_batch", "try_decode_godot3", "messages", "inspect", "describe",
 ]
@@ -14,10 +12,11 @@ const FOUND := "res://suites/fixtures/found.json"
 ## The memory that a call may take in addition to its charge, according to docs/security.md: for itself, and
 ## for pages of the engine's pools.
 const MARGIN := 2 << 20
+const SCHEMA := "res://suites/fixtures/messages/everything.proto"
 
 var limits := FastVariantLimits.for_network()
 
-var _schema := FastProtobufCodec.load_schema(CostlyMessages.SCHEMA)
+var _schema := FastProtobufCodec.load_schema(SCHEMA)
 
 
 static func found() -> Array:
@@ -40,7 +39,7 @@ func ask(entry: String, bytes: PackedByteArray, with := limits) -> Variant:
 		"try_decode_godot3":
 			return FastVariantCodec.try_decode_godot3(bytes, with)
 		"messages":
-			return _schema.try_decode(CostlyMessages.MESSAGE, bytes, with)
+			return _schema.try_decode("Everything", bytes, with)
 		"inspect":
 			return FastVariantCodec.inspect(bytes)
 		"describe":

@@ -34,6 +34,7 @@ const GODOT_3: Dictionary[int, int] = {
 const FIELDS: Array[String] = [
 	"1801", "2001", "7200", "72016a", "a80101", "b20100", "8a0100", "a20100", "a201021801", "880201", "8a020101", "fa0200", "e20200",
 	"9a0300", "9a03020801", "a20300", "a2030408011200", "b20300", "a01f01", "a31fa41f", "aa1f00", "9203020101", "18ffffffffffffffffff01",
+	"a31fa31fa31fa31fa31fa31fa31fa31fa41fa41fa41fa41fa41fa41fa41fa41f",
 ]
 const MAP_TEXTS := 51
 const MAP_NUMBERS := 54

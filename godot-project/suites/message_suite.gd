@@ -161,18 +161,10 @@ func test_reasons() -> bool:
 	checks.subject(checks.MIXED, "reasons")
 	var wrong: Array = [
 		[{"f_int32": 2 ** 31}, "f_int32", "2147483648"],
-		[{"f_uint32": -1}, "f_uint32", "-1"],
-		[{"f_int32": 1.5}, "f_int32", "float"],
-		[{"f_bool": 1}, "f_bool", "bool"],
 		[{"f_string": 5}, "f_string", "String"],
-		[{"f_bytes": "text"}, "f_bytes", "PackedByteArray"],
-		[{"f_kind": "DWARF"}, "f_kind", "DWARF"],
 		[{"f_point": Vector3.ONE}, "f_point", "Vector3"],
 		[{"f_point": RefCounted.new()}, "f_point", "Object"],
-		[{"r_int32": [1, "2"]}, "r_int32", "String"],
 		[{"r_point": [{}, {"x": "y"}]}, "x", "String"],
-		[{"m_string": {1: 2}}, "m_string", "int"],
-		[{"m_int32": {2 ** 31: "x"}}, "m_int32", "2147483648"],
 		[{"by_number": 1, "by_name": "x"}, ".", "choice"],
 		[{"f_nothing": 1}, ".", "f_nothing"],
 		[{1: 1}, ".", "int"],

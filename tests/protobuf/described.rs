@@ -43,23 +43,6 @@ pub fn held<'a>(described: &'a Json, name: &str) -> Option<&'a Json> {
     pairs.iter().find(|pair| pair[0] == name).map(|pair| &pair[1])
 }
 
-/// Returns whether any field that is set satisfies `is`, at any depth.
-pub fn holds(messages: &Messages, name: &str, described: &Json, is: &impl Fn(&Field, &Json) -> bool) -> bool {
-    let inside = |field: &Field, value: &Json| match &field.message {
-        Some(name) if field.ty == "message" => holds(messages, name, value, is),
-        _ => false,
-    };
-    messages[name].iter().any(|field| match held(described, &field.name) {
-        None => false,
-        Some(value) if is(field, value) => true,
-        Some(value) => match field.label {
-            Label::One => inside(field, value),
-            Label::Many => list(value).iter().any(|item| inside(field, item)),
-            Label::Map => list(value).iter().any(|pair| inside(entry(field).1, &pair[1])),
-        },
-    })
-}
-
 fn decoded_field(messages: &Messages, field: &Field, described: &Json, form: Form) -> Value {
     match field.label {
         Label::One => decoded_one(messages, field, described, form),

@@ -18,10 +18,10 @@ use clap::Parser;
 use fastrand::Rng;
 use serde_json::Value as Json;
 use variant_codec::{Error, ErrorKind, Value};
-use variant_protobuf::{DecodeOptions, Defaults, EncodeOptions, Message, Schema, Strictness, Wire};
+use variant_protobuf::{DecodeOptions, Defaults, EncodeOptions, Message, Schema, Strictness};
 
 use described::{Form, Shown};
-use process::{About, Field, Hex, Label, Messages, Oracle, RandomSchema, Reading, Row};
+use process::{About, Hex, Label, Messages, Oracle, RandomSchema, Reading, Row};
 
 /// The number of random messages of each kind for each schema.
 const MESSAGES: usize = 10;
@@ -292,44 +292,6 @@ impl Case<'_> {
         }
         let spelled = random::spelled(rng, self.messages, &self.row.message, described);
         self.writes(WRITTEN, &spelled, &self.row.bytes);
-        self.compact(described, &spelled);
-    }
-
-    /// Checks that compact bytes hold the same message and are not longer.
-    fn compact(&mut self, described: &Json, spelled: &Value) {
-        let value = &self.expected(described, HELD);
-        let options = EncodeOptions { wire: Wire::Compact };
-        let bytes = match self.message.encode(spelled, &options) {
-            Ok(bytes) => bytes,
-            Err(error) => return self.check("compact: the same is read", false, || error.to_string()),
-        };
-        let options = DecodeOptions { wire: Wire::Compact, ..self.options(HELD, Strictness::Strict) };
-        let found = self.message.decode(&bytes, &options);
-        let same = found.as_ref().is_ok_and(|found| identical(found, value));
-        self.check("compact: the same is read", same, || differ(&found, value));
-        let again = self.message.encode(value, &EncodeOptions { wire: Wire::Compact });
-        self.check("compact: the same is written", again == Ok(bytes.clone()), || format!("{again:?}"));
-        // In packed lists, zigzag doubles a positive number. It takes one more byte if the number fills all
-        // seven bits of its last varint byte.
-        let grows = |field: &Field, value: &Json| {
-            let zigzag = field.packed && matches!(field.ty.as_str(), "int32" | "int64" | "enum");
-            let fills = |item: &Json| {
-                matches!(
-                    i64::BITS - described::int(item).leading_zeros(),
-                    7 | 14 | 21 | 28 | 35 | 42 | 49 | 56 | 63
-                )
-            };
-            // A group ends with a tag. In the compact wire, it has a length instead, which may take more
-            // bytes.
-            field.group || zigzag && described::list(value).iter().any(fills)
-        };
-        if described::holds(self.messages, &self.row.message, described, &grows) {
-            return self
-                .checks
-                .leave_out("compact: not longer (left out: packed lists in zigzag, and groups)");
-        }
-        let is_longer = bytes.len() > self.row.bytes.0.len();
-        self.check("compact: not longer", !is_longer, || hex::encode(&bytes));
     }
 
     /// Checks other bytes that the oracle reads.

@@ -75,8 +75,6 @@ class Schema:
             "label": "map" if entry else "many" if field.is_repeated else "one",
             "presence": field.has_presence,
             "required": field.is_required,
-            "packed": field.is_packed,
-            "group": field.type == Field.TYPE_GROUP,
             "oneof": oneof.name if oneof and field.full_name not in self.alone else None,
             "default": describe_one(field, field.default_value) if is_single else None,
             "message": field.message_type and field.message_type.full_name,

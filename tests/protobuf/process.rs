@@ -66,8 +66,6 @@ pub struct Field {
     pub values: Option<Vec<(String, i64)>>,
     /// Whether the enum is closed.
     pub closed: bool,
-    pub packed: bool,
-    pub group: bool,
     /// The key and the value of a map.
     pub entry: Option<Box<(Field, Field)>>,
 }

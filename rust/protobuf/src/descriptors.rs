@@ -1,328 +1,276 @@
-//! Builds tables from descriptors. Encoders and decoders rely on the checks here.
+//! Builds tables from descriptors. prost-reflect resolves names, options and defaults; it knows the features of
+//! editions, but not their syntax.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use prost_types::field_descriptor_proto::{Label as Cardinality, Type};
-use prost_types::{
-    DescriptorProto, EnumDescriptorProto, FieldDescriptorProto, FileDescriptorProto, OneofDescriptorProto,
-    SourceCodeInfo,
+use prost::Message;
+use prost_reflect::{
+    Cardinality, DescriptorPool, EnumDescriptor, FieldDescriptor, Kind as FieldKind, MessageDescriptor, Value,
 };
+use prost_types::SourceCodeInfo;
 
 use variant_codec::error::quoted;
 
-use crate::error::{Error, Result};
-use crate::features::{self, Features};
+use crate::error::Error;
+use crate::features::Features;
 use crate::kind::Kind;
 use crate::schema::{Default, EnumTable, Field, Label, MessageTable, Schema, Tables};
 
-/// Field numbers in descriptors, which make up the paths in source information.
+/// Field numbers of `features` in options.
 mod tag {
-    pub const FILE_MESSAGE: i32 = 4;
-    pub const FILE_ENUM: i32 = 5;
-    pub const MESSAGE_FIELD: i32 = 2;
-    pub const MESSAGE_MESSAGE: i32 = 3;
-    pub const MESSAGE_ENUM: i32 = 4;
+    pub const FILE_FEATURES: u32 = 50;
+    pub const FIELD_FEATURES: u32 = 21;
+    pub const ENUM_FEATURES: u32 = 7;
 }
 
-/// The maximum length of all full names together, in bytes. A full name includes the package and the outer
-/// messages. The compiler and the tables hold several copies of each name.
-pub const MAX_NAMES: usize = 1 << 24;
-/// The maximum length of a full name or an identifier in bytes, because errors quote names.
-pub const MAX_NAME: usize = 1024;
+/// The maximum length of a message's full name in bytes, because prost-reflect repeats it in the name of each field.
+const MAX_NAME: usize = 1024;
 
 /// The supported first statements of a file, for error messages.
 pub const SYNTAXES: &str = "syntax = \"proto2\" or \"proto3\", or edition = \"2023\" or \"2024\"";
 
-/// Builds the schema of these files, which include all imports. `features` belong to the same files, in order.
-///
-/// # Errors
-/// [`Error::Schema`].
-pub fn schema(files: &[FileDescriptorProto], features: &[features::File]) -> Result<Schema> {
-    let mut names = Names::default();
-    let mut file_names = HashSet::new();
-    for file in files {
-        if file.name().is_empty() || !file_names.insert(file.name()) {
-            return Err(error(file, &[], "missing or duplicate file name".to_owned()));
-        }
-    }
-    for (file, features) in files.iter().zip(features) {
-        if let Some(missing) = file.dependency.iter().find(|import| !file_names.contains(import.as_str())) {
-            let reason = format!("import {} is missing; run protoc with --include_imports", quoted(missing));
-            return Err(error(file, &[], reason));
-        }
-        names.add_file(file, features)?;
-    }
-    let mut tables = Tables::default();
-    for item in &names.enums {
-        tables.enums.push(item.enum_table()?);
-    }
-    for (index, item) in names.messages.iter().enumerate() {
-        tables.by_name.insert(item.name.as_str().into(), index as u32);
-        if !is_map_entry(item.descriptor) {
-            tables.by_short_name.entry(item.descriptor.name().into()).or_default().push(index as u32);
-        }
-        tables.push(names.message_table(item)?);
-    }
-    Ok(Schema(Arc::new(tables)))
+/// A file of a descriptor set, without services.
+#[derive(Clone, PartialEq, Message)]
+pub struct File {
+    #[prost(string, tag = "1")]
+    pub name: String,
+    #[prost(string, tag = "2")]
+    package: String,
+    #[prost(string, repeated, tag = "3")]
+    pub dependency: Vec<String>,
+    #[prost(bytes = "vec", repeated, tag = "4")]
+    message_type: Vec<Vec<u8>>,
+    #[prost(bytes = "vec", repeated, tag = "5")]
+    enum_type: Vec<Vec<u8>>,
+    #[prost(bytes = "vec", repeated, tag = "7")]
+    extension: Vec<Vec<u8>>,
+    #[prost(bytes = "vec", optional, tag = "8")]
+    options: Option<Vec<u8>>,
+    #[prost(int32, repeated, packed = "false", tag = "10")]
+    public_dependency: Vec<i32>,
+    #[prost(string, tag = "12")]
+    pub syntax: String,
+    /// The number of the edition: 1000 for 2023, 1001 for 2024.
+    #[prost(int32, tag = "14")]
+    pub edition: i32,
 }
 
-/// A message or an enum.
-struct Item<'a, D, F> {
-    file: &'a FileDescriptorProto,
-    /// The full name, with package and outer messages.
+/// A descriptor set.
+#[derive(Clone, PartialEq, Message)]
+pub struct FileSet {
+    #[prost(message, repeated, tag = "1")]
+    pub file: Vec<File>,
+}
+
+/// The names in a message's descriptor.
+#[derive(Clone, PartialEq, Message)]
+struct Names {
+    #[prost(string, tag = "1")]
     name: String,
-    /// Its path in source information.
+    #[prost(message, repeated, tag = "3")]
+    nested_type: Vec<Names>,
+}
+
+impl Names {
+    /// Whether the full names of this message and its nested messages are short enough. `outer` is the length of the
+    /// enclosing name.
+    fn are_short(&self, outer: usize) -> bool {
+        let len = outer + 1 + self.name.len();
+        len <= MAX_NAME && self.nested_type.iter().all(|nested| nested.are_short(len))
+    }
+}
+
+/// The reason why a file is refused, and the path of its place in the descriptor.
+pub struct Refused {
+    pub file: String,
     path: Vec<i32>,
-    descriptor: &'a D,
-    features: &'a F,
-    /// The features of its file.
-    inherited: Features,
+    reason: String,
 }
 
-type MessageItem<'a> = Item<'a, DescriptorProto, features::MessageType>;
-type EnumItem<'a> = Item<'a, EnumDescriptorProto, features::EnumType>;
+impl Refused {
+    pub fn new(file: &str, path: &[i32], reason: impl Into<String>) -> Self {
+        Self { file: file.to_owned(), path: path.to_owned(), reason: reason.into() }
+    }
 
-/// Messages or enums, with their features and their field number in the enclosing descriptor.
-type Listed<'a, D, F> = (&'a [D], &'a [F], i32);
+    fn message(message: &MessageDescriptor, reason: &str) -> Self {
+        let reason = format!("{} {reason}", message.full_name());
+        Self::new(message.parent_file().name(), message.path(), reason)
+    }
 
-impl<D, F> Item<'_, D, F> {
-    fn error(&self, path: &[i32], reason: String) -> Error {
-        let path = [&self.path, path].concat();
-        error(self.file, &path, reason)
+    fn field(field: &FieldDescriptor, reason: &str) -> Self {
+        let reason = format!("{}: {reason}", field.full_name());
+        Self::new(field.parent_file().name(), field.path(), reason)
+    }
+
+    /// The error, without line and column if the locations lack the path.
+    pub fn located(self, locations: Option<&SourceCodeInfo>) -> Error {
+        let locations = locations.into_iter().flat_map(|info| &info.location);
+        let found = locations.filter(|location| location.path == self.path).find_map(|location| {
+            let number = |index| usize::try_from(*location.span.get(index)?).ok()?.checked_add(1);
+            Some((number(0)?, number(1)?))
+        });
+        let (line, column) = found.unwrap_or_default();
+        Error::Schema { file: self.file, line, column, reason: self.reason }
     }
 }
 
-fn error(file: &FileDescriptorProto, path: &[i32], reason: String) -> Error {
-    error_at(file.name(), file.source_code_info.as_ref(), path, reason)
-}
-
-/// An error at a path of a descriptor; without line and column if the locations lack the path.
-pub fn error_at(file: &str, locations: Option<&SourceCodeInfo>, path: &[i32], reason: String) -> Error {
-    let locations = locations.into_iter().flat_map(|info| &info.location);
-    let found = locations.filter(|location| location.path == path).find_map(|location| {
-        let number = |index| usize::try_from(*location.span.get(index)?).ok()?.checked_add(1);
-        Some((number(0)?, number(1)?))
-    });
-    let (line, column) = found.unwrap_or_default();
-    Error::Schema { file: file.to_owned(), line, column, reason }
-}
-
-/// Whether this is an identifier. Other names could be mistaken for a path or for `UNKNOWN_KEY`.
-fn is_name(name: &str) -> bool {
-    name.len() <= MAX_NAME
-        && !name.starts_with(|first: char| first.is_ascii_digit())
-        && !name.is_empty()
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-}
-
-fn is_map_entry(message: &DescriptorProto) -> bool {
-    message.options.as_ref().is_some_and(|options| options.map_entry())
-}
-
-/// The type that a name refers to.
-#[derive(Clone, Copy)]
-enum Meaning {
-    Message(u32),
-    Enum(u32),
-}
-
-/// All messages and enums, each message before its nested messages.
+/// The files of a schema.
 #[derive(std::default::Default)]
-struct Names<'a> {
-    messages: Vec<MessageItem<'a>>,
-    enums: Vec<EnumItem<'a>>,
-    by_name: HashMap<String, Meaning>,
-    /// The length of all full names so far, including the names of fields.
-    bytes: usize,
+pub struct Files {
+    pool: DescriptorPool,
+    /// The features of each file.
+    features: HashMap<String, Features>,
+    /// The names of the files that an import of a file makes visible: the file itself and its public imports.
+    visible: HashMap<String, Vec<String>>,
 }
 
-impl<'a> Names<'a> {
-    fn add_file(&mut self, file: &'a FileDescriptorProto, features: &'a features::File) -> Result<()> {
-        let Some(inherited) = features.features(file.syntax()) else {
-            return Err(error(file, &[], format!("unknown syntax; use {SYNTAXES}")));
+impl Files {
+    pub fn contains(&self, name: &str) -> bool {
+        self.visible.contains_key(name)
+    }
+
+    /// Adds a file after the files that it imports.
+    pub fn add(&mut self, file: File) -> Result<(), Refused> {
+        let name = file.name.clone();
+        let refuse = |reason: String| Err(Refused::new(&name, &[], reason));
+        if name.is_empty() || self.contains(&name) {
+            return refuse("missing or duplicate file name".to_owned());
+        }
+        let Some(features) = Features::of(&file.syntax, file.edition) else {
+            return refuse(format!("unknown syntax; use {SYNTAXES}"));
         };
-        let package = file.package();
-        if !package.is_empty() && !package.split('.').all(is_name) {
-            return Err(error(file, &[], "invalid package name".to_owned()));
-        }
-        let messages = (&*file.message_type, &*features.message_type, tag::FILE_MESSAGE);
-        let enums = (&*file.enum_type, &*features.enum_type, tag::FILE_ENUM);
-        self.add_all(file, inherited, package, &[], messages, enums)
-    }
-
-    /// Adds the messages and enums of a file or a message.
-    fn add_all(
-        &mut self,
-        file: &'a FileDescriptorProto,
-        inherited: Features,
-        scope: &str,
-        path: &[i32],
-        (messages, features, message_tag): Listed<'a, DescriptorProto, features::MessageType>,
-        (enums, enum_features, enum_tag): Listed<'a, EnumDescriptorProto, features::EnumType>,
-    ) -> Result<()> {
-        for ((descriptor, features), index) in messages.iter().zip(features).zip(0..) {
-            let path = [path, &[message_tag, index]].concat();
-            let meaning = Meaning::Message(self.messages.len() as u32);
-            let name = self.add(file, scope, &path, descriptor.name(), meaning)?;
-            self.charge(file, &path, name.len().saturating_mul(descriptor.field.len()))?;
-            let item = Item { file, name: name.clone(), path: path.clone(), descriptor, features, inherited };
-            self.messages.push(item);
-            let messages = (&*descriptor.nested_type, &*features.nested_type, tag::MESSAGE_MESSAGE);
-            let enums = (&*descriptor.enum_type, &*features.enum_type, tag::MESSAGE_ENUM);
-            self.add_all(file, inherited, &name, &path, messages, enums)?;
-        }
-        for ((descriptor, features), index) in enums.iter().zip(enum_features).zip(0..) {
-            let path = [path, &[enum_tag, index]].concat();
-            let meaning = Meaning::Enum(self.enums.len() as u32);
-            let name = self.add(file, scope, &path, descriptor.name(), meaning)?;
-            self.enums.push(Item { file, name, path, descriptor, features, inherited });
-        }
-        Ok(())
-    }
-
-    /// Registers a name, and returns the full name.
-    fn add(
-        &mut self,
-        file: &FileDescriptorProto,
-        scope: &str,
-        path: &[i32],
-        name: &str,
-        meaning: Meaning,
-    ) -> Result<String> {
-        if !is_name(name) {
-            return Err(error(file, path, "invalid message or enum name".to_owned()));
-        }
-        self.charge(file, path, scope.len() + name.len())?;
-        let name = if scope.is_empty() { name.to_owned() } else { format!("{scope}.{name}") };
-        if name.len() > MAX_NAME {
-            return Err(error(file, path, format!("full name longer than {MAX_NAME} bytes")));
-        }
-        if self.by_name.insert(name.clone(), meaning).is_some() {
-            return Err(error(file, path, format!("{name} is already defined")));
-        }
-        Ok(name)
-    }
-
-    /// Counts bytes of names before they are copied.
-    fn charge(&mut self, file: &FileDescriptorProto, path: &[i32], bytes: usize) -> Result<()> {
-        self.bytes = self.bytes.saturating_add(bytes);
-        if self.bytes > MAX_NAMES {
-            return Err(error(file, path, format!("more than {MAX_NAMES} bytes of full names in all")));
-        }
-        Ok(())
-    }
-
-    /// Resolves a name in a message: from the innermost scope outwards, unless it starts with a dot.
-    fn find(&self, message: &str, name: &str) -> Option<Meaning> {
-        if let Some(name) = name.strip_prefix('.') {
-            return self.by_name.get(name).copied();
-        }
-        let mut scope = message;
-        loop {
-            if let Some(meaning) = self.by_name.get(&format!("{scope}.{name}")) {
-                return Some(*meaning);
-            }
-            match scope.rsplit_once('.') {
-                Some((outer, _)) => scope = outer,
-                None => return self.by_name.get(name).copied(),
+        for message in &file.message_type {
+            match Names::decode(&**message) {
+                Ok(names) if names.are_short(file.package.len()) => {}
+                Ok(_) => return refuse(format!("full name longer than {MAX_NAME} bytes")),
+                Err(error) => return refuse(error.to_string()),
             }
         }
-    }
-
-    fn message_table(&self, item: &MessageItem<'a>) -> Result<MessageTable> {
-        let Item { name, descriptor, .. } = item;
-        if descriptor.field.len() > MessageTable::MAX_FIELDS {
-            return Err(item.error(&[], format!("{name} has more than {} fields", MessageTable::MAX_FIELDS)));
-        }
-        let oneofs = Oneofs::of(item)?;
-        let mut fields = Vec::new();
-        let (mut numbers, mut field_names) = (HashSet::new(), HashSet::new());
-        for ((field, features), index) in descriptor.field.iter().zip(&item.features.field).zip(0..) {
-            let fail = |reason: String| {
-                Err(item.error(&[tag::MESSAGE_FIELD, index], format!("{name}.{}: {reason}", field.name())))
+        let (mut imports, mut visible) = (Vec::new(), vec![name.clone()]);
+        for (import, index) in file.dependency.iter().zip(0..) {
+            let Some(files) = self.visible.get(import) else {
+                let import = quoted(import);
+                return refuse(format!("import {import} is missing; run protoc with --include_imports"));
             };
-            if !is_name(field.name()) {
-                return Err(item.error(
-                    &[tag::MESSAGE_FIELD, index],
-                    format!("{name} has a field with an invalid name"),
+            imports.extend_from_slice(files);
+            if file.public_dependency.contains(&index) {
+                visible.extend_from_slice(files);
+            }
+        }
+        for files in [&mut imports, &mut visible] {
+            files.sort();
+            files.dedup();
+        }
+        // prost-reflect follows only some public imports of public imports, so each file imports all visible files.
+        let syntax = if file.syntax == "editions" { String::new() } else { file.syntax };
+        let file = File { dependency: imports, public_dependency: Vec::new(), syntax, ..file };
+        let added = self.pool.decode_file_descriptor_proto(&*file.encode_to_vec());
+        added.map_err(|error| Refused::new(&name, error.path().unwrap_or_default(), error.to_string()))?;
+        let added = self.pool.get_file_by_name(&name);
+        let options = added.map(|added| added.options());
+        let features = options.map_or(features, |options| features.with(&options, tag::FILE_FEATURES));
+        self.features.insert(name.clone(), features);
+        self.visible.insert(name, visible);
+        Ok(())
+    }
+
+    /// Builds the tables.
+    pub fn schema(&self) -> Result<Schema, Refused> {
+        let indexes = Indexes {
+            messages: (self.pool.all_messages().map(|message| message.full_name().to_owned()).zip(0..))
+                .collect(),
+            enums: (self.pool.all_enums().map(|item| item.full_name().to_owned()).zip(0..)).collect(),
+        };
+        let mut tables = Tables::default();
+        tables.enums.extend(self.pool.all_enums().map(|item| self.enum_table(&item)));
+        for message in self.pool.all_messages().filter(MessageDescriptor::is_map_entry) {
+            if !is_entry(&message) {
+                return Err(Refused::message(
+                    &message,
+                    "is not a valid map entry: it needs a key and a value",
                 ));
             }
-            let number = match u32::try_from(field.number()) {
-                Ok(number @ (1..=18_999 | 20_000..=0x1FFF_FFFF)) => number,
-                _ => return fail(format!("invalid field number {}", field.number())),
-            };
-            if !numbers.insert(number) {
-                return fail(format!("field number {number} is already used"));
-            }
-            if !field_names.insert(field.name()) {
-                return fail("duplicate field name".to_owned());
-            }
-            let Ok(cardinality) = Cardinality::try_from(field.label.unwrap_or(Cardinality::Optional as i32))
-            else {
-                return fail("label is neither optional, required nor repeated".to_owned());
-            };
-            if field.oneof_index.is_some() && cardinality != Cardinality::Optional {
-                return fail("oneof member cannot be required or repeated".to_owned());
-            }
-            let features = features.features(item.inherited);
-            match self.field(item, field, cardinality, features) {
-                Ok(known) => fields.push(Field { oneof: oneofs.of_field(field), ..known }),
-                Err(reason) => return fail(reason),
-            }
         }
-        let is_map_entry = is_map_entry(descriptor);
-        if is_map_entry && !is_entry(&fields, descriptor) {
-            return Err(
-                item.error(&[], format!("{name} is not a valid map entry: it needs a key and a value"))
-            );
+        for (message, index) in self.pool.all_messages().zip(0..) {
+            tables.by_name.insert(message.full_name().into(), index);
+            if !message.is_map_entry() {
+                tables.by_short_name.entry(message.name().into()).or_default().push(index);
+            }
+            tables.push(self.message_table(&message, &indexes)?);
         }
-        Ok(MessageTable::new(name, fields, oneofs.names, is_map_entry))
+        Ok(Schema(Arc::new(tables)))
     }
 
-    /// Builds a field without the data that depends on other fields. Returns the reason if the field is
-    /// invalid.
-    fn field(
-        &self,
-        item: &MessageItem<'a>,
-        field: &FieldDescriptorProto,
-        cardinality: Cardinality,
-        features: Features,
-    ) -> std::result::Result<Field, String> {
-        let (kind, type_name) = self.kind(item, field)?;
-        let is_map = match kind {
-            Kind::Message(index) => is_map_entry(self.messages[index as usize].descriptor),
-            _ => false,
-        };
-        if is_map && (cardinality != Cardinality::Repeated || is_map_entry(item.descriptor)) {
-            return Err("map entry used as a message".to_owned());
+    fn enum_table(&self, item: &EnumDescriptor) -> EnumTable {
+        let features = self.features[item.parent_file().name()].with(&item.options(), tag::ENUM_FEATURES);
+        // prost-reflect sorts the values by number.
+        let values = &item.enum_descriptor_proto().value;
+        let values = values.iter().map(|value| (value.name().into(), value.number())).collect();
+        EnumTable::new(item.full_name(), features.is_closed(), values)
+    }
+
+    fn message_table(&self, message: &MessageDescriptor, indexes: &Indexes) -> Result<MessageTable, Refused> {
+        if message.fields().len() > MessageTable::MAX_FIELDS {
+            let reason = format!("has more than {} fields", MessageTable::MAX_FIELDS);
+            return Err(Refused::message(message, &reason));
         }
-        let in_map = is_map || is_map_entry(item.descriptor);
-        let is_group = field.r#type == Some(Type::Group as i32);
-        if is_group && in_map {
-            return Err("group in a map".to_owned());
+        // The index of each oneof, except the synthetic ones of `optional` fields.
+        let mut oneofs = HashMap::new();
+        let mut oneof_names = Vec::new();
+        let mut fields = Vec::new();
+        for field in message.fields() {
+            let known = self.field(&field, indexes)?;
+            let oneof = field.containing_oneof().filter(|oneof| is_singular(&field) && !oneof.is_synthetic());
+            let oneof = oneof.map(|oneof| {
+                *oneofs.entry(oneof.name().to_owned()).or_insert_with(|| {
+                    oneof_names.push(oneof.name().into());
+                    oneof_names.len() as u16 - 1
+                })
+            });
+            fields.push(Field { oneof, ..known });
         }
-        let packed = field.options.as_ref().and_then(|options| options.packed);
-        let is_member = field.oneof_index.is_some();
-        let is_implicit = features.is_implicit()
-            && !(field.proto3_optional() || is_member || matches!(kind, Kind::Message(_)));
-        let label = match cardinality {
+        Ok(MessageTable::new(message.full_name(), fields, oneof_names, message.is_map_entry()))
+    }
+
+    fn field(&self, field: &FieldDescriptor, indexes: &Indexes) -> Result<Field, Refused> {
+        // Other names could be mistaken for a path or for `UNKNOWN_KEY`.
+        let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        if field.name().is_empty() || !field.name().bytes().all(is_name) {
+            return Err(Refused::message(field.parent_message(), "has a field with an invalid name"));
+        }
+        let features = self.features[field.parent_file().name()].with(&field.options(), tag::FIELD_FEATURES);
+        let kind = indexes.kind(&field.kind());
+        let is_member = field.containing_oneof().is_some();
+        let is_message = matches!(kind, Kind::Message(_));
+        let in_map = field.is_map() || field.parent_message().is_map_entry();
+        let packed = field.field_descriptor_proto().options.as_ref().and_then(|options| options.packed);
+        let label = match field.cardinality() {
             // Map entries always have a key and a value.
-            _ if is_map_entry(item.descriptor) => Label::Explicit,
-            Cardinality::Repeated if is_map => Label::Map,
+            _ if field.parent_message().is_map_entry() => Label::Explicit,
+            Cardinality::Repeated if field.is_map() => Label::Map,
             Cardinality::Repeated if kind.can_be_packed() && packed.unwrap_or(features.is_packed()) => {
                 Label::Packed
             }
             Cardinality::Repeated => Label::Repeated,
             Cardinality::Required => Label::Required,
-            Cardinality::Optional if features.is_required() && !is_member => Label::Required,
-            Cardinality::Optional if is_implicit => Label::Implicit,
+            // A oneof, also the synthetic one of an `optional` field, gives presence to its members.
+            Cardinality::Optional if is_member => Label::Explicit,
+            Cardinality::Optional if features.is_required() => Label::Required,
+            Cardinality::Optional if features.is_implicit() && !is_message => Label::Implicit,
             Cardinality::Optional => Label::Explicit,
         };
-        let default = match (cardinality, field.default_value.as_deref()) {
-            (Cardinality::Repeated, None) => Default::None,
-            (Cardinality::Repeated, Some(_)) => return Err("repeated field cannot have a default".to_owned()),
-            (_, text) => self.absent(kind, text)?,
+        let default = match field.default_value() {
+            Value::Bool(value) => Default::Int(value.into()),
+            Value::I32(value) | Value::EnumNumber(value) => Default::Int(value.into()),
+            Value::U32(value) => Default::Int(value.into()),
+            Value::I64(value) => Default::Int(value),
+            Value::U64(value) => Default::Int(value as i64),
+            Value::F32(value) => Default::Float(value.into()),
+            Value::F64(value) => Default::Float(value),
+            Value::String(value) => Default::Text(value.into()),
+            Value::Bytes(value) => Default::Bytes((&*value).into()),
+            Value::Message(_) | Value::List(_) | Value::Map(_) => Default::None,
         };
         let is_zero = match &default {
             Default::None => true,
@@ -332,243 +280,66 @@ impl<'a> Names<'a> {
             Default::Bytes(bytes) => bytes.is_empty(),
         };
         if label == Label::Implicit && !is_zero {
-            return Err("field without presence cannot have a default other than zero".to_owned());
+            let reason = "field without presence cannot have a default other than zero";
+            return Err(Refused::field(field, reason));
         }
-        let known = Field::new(field.name(), field.number() as u32, kind, label);
-        let is_delimited = is_group || features.is_delimited() && matches!(kind, Kind::Message(_)) && !in_map;
+        let known = Field::new(field.name(), field.number(), kind, label);
+        let is_delimited = !in_map && (field.is_group() || is_message && features.is_delimited());
         let known = if is_delimited { known.delimited() } else { known };
-        Ok(Field { default, type_name: type_name.into(), ..known })
+        Ok(Field { default, type_name: type_name(field).into(), ..known })
     }
+}
 
-    /// The type of a field, and the type's name.
-    fn kind(
-        &self,
-        item: &MessageItem<'a>,
-        field: &FieldDescriptorProto,
-    ) -> std::result::Result<(Kind, String), String> {
-        let ty = match field.r#type {
-            None if field.type_name.is_some() => None,
-            None => return Err("field without a type".to_owned()),
-            Some(ty) => Some(Type::try_from(ty).map_err(|_| format!("unknown type number {ty}"))?),
-        };
-        let kind = match ty {
-            None | Some(Type::Message | Type::Enum | Type::Group) => {
-                let name = field.type_name();
-                let meaning = self.find(&item.name, name);
-                let kind = match (meaning, ty) {
-                    (Some(Meaning::Message(index)), None | Some(Type::Message | Type::Group)) => {
-                        Kind::Message(index)
-                    }
-                    (Some(Meaning::Enum(index)), None | Some(Type::Enum)) => Kind::Enum(index),
-                    (Some(_), _) => {
-                        return Err(format!("{name} is a message where an enum is declared, or the reverse"));
-                    }
-                    (None, _) => return Err(format!("{name} is not defined")),
-                };
-                return Ok((kind, self.type_name(kind)));
-            }
-            Some(Type::Double) => Kind::Double,
-            Some(Type::Float) => Kind::Float,
-            Some(Type::Int32) => Kind::Int32,
-            Some(Type::Int64) => Kind::Int64,
-            Some(Type::Uint32) => Kind::Uint32,
-            Some(Type::Uint64) => Kind::Uint64,
-            Some(Type::Sint32) => Kind::Sint32,
-            Some(Type::Sint64) => Kind::Sint64,
-            Some(Type::Fixed32) => Kind::Fixed32,
-            Some(Type::Fixed64) => Kind::Fixed64,
-            Some(Type::Sfixed32) => Kind::Sfixed32,
-            Some(Type::Sfixed64) => Kind::Sfixed64,
-            Some(Type::Bool) => Kind::Bool,
-            Some(Type::String) => Kind::String,
-            Some(Type::Bytes) => Kind::Bytes,
-        };
-        Ok((kind, kind.keyword().to_owned()))
-    }
+/// The indexes of messages and enums by full name.
+struct Indexes {
+    messages: HashMap<String, u32>,
+    enums: HashMap<String, u32>,
+}
 
-    fn type_name(&self, kind: Kind) -> String {
+impl Indexes {
+    fn kind(&self, kind: &FieldKind) -> Kind {
         match kind {
-            Kind::Enum(index) => self.enums[index as usize].name.clone(),
-            Kind::Message(index) => {
-                let entry = &self.messages[index as usize];
-                if !is_map_entry(entry.descriptor) {
-                    return entry.name.clone();
-                }
-                // The name of an invalid key or value is empty. `message_table` reports the error for the
-                // entry itself.
-                let of = |number| {
-                    let field = entry.descriptor.field.iter().find(|field| field.number() == number);
-                    let kind = field.and_then(|field| self.kind_in_entry(entry, field));
-                    kind.unwrap_or_default()
-                };
-                format!("map<{}, {}>", of(1), of(2))
-            }
-            kind => kind.keyword().to_owned(),
+            FieldKind::Double => Kind::Double,
+            FieldKind::Float => Kind::Float,
+            FieldKind::Int32 => Kind::Int32,
+            FieldKind::Int64 => Kind::Int64,
+            FieldKind::Uint32 => Kind::Uint32,
+            FieldKind::Uint64 => Kind::Uint64,
+            FieldKind::Sint32 => Kind::Sint32,
+            FieldKind::Sint64 => Kind::Sint64,
+            FieldKind::Fixed32 => Kind::Fixed32,
+            FieldKind::Fixed64 => Kind::Fixed64,
+            FieldKind::Sfixed32 => Kind::Sfixed32,
+            FieldKind::Sfixed64 => Kind::Sfixed64,
+            FieldKind::Bool => Kind::Bool,
+            FieldKind::String => Kind::String,
+            FieldKind::Bytes => Kind::Bytes,
+            FieldKind::Message(message) => Kind::Message(self.messages[message.full_name()]),
+            FieldKind::Enum(item) => Kind::Enum(self.enums[item.full_name()]),
         }
-    }
-
-    /// The type name of a map entry's key or value; `None` if the type is not allowed, such as another map
-    /// entry.
-    fn kind_in_entry(&self, entry: &MessageItem<'a>, field: &FieldDescriptorProto) -> Option<String> {
-        if let Some(Meaning::Message(index)) = self.find(&entry.name, field.type_name())
-            && is_map_entry(self.messages[index as usize].descriptor)
-        {
-            return None;
-        }
-        self.kind(entry, field).ok().map(|(_, name)| name)
-    }
-
-    /// The default of a field. `text` is the default in the schema, if any.
-    fn absent(&self, kind: Kind, text: Option<&str>) -> std::result::Result<Default, String> {
-        let Some(text) = text else {
-            return Ok(match kind {
-                Kind::Message(_) => Default::None,
-                Kind::Double | Kind::Float => Default::Float(0.0),
-                Kind::String => Default::Text(Box::default()),
-                Kind::Bytes => Default::Bytes(Box::default()),
-                Kind::Enum(index) => Default::Int(self.first_number(index)),
-                _ => Default::Int(0),
-            });
-        };
-        let int = |int: Option<i64>| int.map(Default::Int);
-        let default = match kind {
-            Kind::Message(_) => return Err("message field cannot have a default".to_owned()),
-            Kind::Double => text.parse().ok().map(Default::Float),
-            Kind::Float => text.parse::<f32>().ok().map(|float| Default::Float(float.into())),
-            Kind::Bool => int(text.parse().ok().map(bool::into)),
-            Kind::String => Some(Default::Text(text.into())),
-            Kind::Bytes => unescaped(text).map(|bytes| Default::Bytes(bytes.into())),
-            Kind::Enum(index) => {
-                let values = &self.enums[index as usize].descriptor.value;
-                int(values.iter().find(|value| value.name() == text).map(|value| value.number().into()))
-            }
-            Kind::Int32 | Kind::Sint32 | Kind::Sfixed32 => int(text.parse::<i32>().ok().map(i64::from)),
-            Kind::Uint32 | Kind::Fixed32 => int(text.parse::<u32>().ok().map(i64::from)),
-            Kind::Uint64 | Kind::Fixed64 => int(text.parse::<u64>().ok().map(|number| number as i64)),
-            Kind::Int64 | Kind::Sint64 | Kind::Sfixed64 => int(text.parse().ok()),
-        };
-        default.ok_or_else(|| format!("invalid default for {}", self.type_name(kind)))
-    }
-
-    fn first_number(&self, index: u32) -> i64 {
-        // Each enum has a value, as `enum_table` has checked.
-        self.enums[index as usize].descriptor.value.first().map_or(0, |value| value.number().into())
     }
 }
 
-impl EnumItem<'_> {
-    fn enum_table(&self) -> Result<EnumTable> {
-        let Item { name, descriptor, .. } = self;
-        let mut names = HashSet::new();
-        for value in &descriptor.value {
-            if !is_name(value.name()) || !names.insert(value.name()) {
-                let reason = format!("{name} has an invalid or duplicate value name");
-                return Err(self.error(&[], reason));
-            }
+/// The type as in the schema. prost-reflect prints a kind as its keyword or its full name.
+fn type_name(field: &FieldDescriptor) -> String {
+    match field.kind() {
+        FieldKind::Message(entry) if field.is_map() => {
+            let [key, value] = [entry.map_entry_key_field(), entry.map_entry_value_field()];
+            format!("map<{:?}, {:?}>", key.kind(), value.kind())
         }
-        if descriptor.value.is_empty() {
-            return Err(self.error(&[], format!("{name} has no values")));
-        }
-        let values = descriptor.value.iter().map(|value| (value.name().into(), value.number())).collect();
-        Ok(EnumTable::new(name, self.features.features(self.inherited).is_closed(), values))
+        kind => format!("{kind:?}"),
     }
 }
 
-/// Whether these are valid fields of a map entry.
-fn is_entry(fields: &[Field], descriptor: &DescriptorProto) -> bool {
-    use Kind as K;
-    let field = |number| fields.iter().find(|field| field.number == number);
-    let (Some(key), Some(_)) = (field(1), field(2)) else { return false };
-    let are_single = descriptor
-        .field
-        .iter()
-        .all(|field| field.label() == Cardinality::Optional && field.oneof_index.is_none());
-    fields.len() == 2
-        && descriptor.field.len() == 2
-        && are_single
-        && !matches!(key.kind, K::Double | K::Float | K::Bytes | K::Enum(_) | K::Message(_))
+fn is_singular(field: &FieldDescriptor) -> bool {
+    field.cardinality() == Cardinality::Optional
 }
 
-/// The oneofs of a message, except the synthetic ones of `optional` fields.
-struct Oneofs {
-    names: Vec<Box<str>>,
-    /// Maps indexes in the descriptor to indexes in [`Oneofs::names`].
-    indexes: Vec<Option<u16>>,
-}
-
-impl Oneofs {
-    fn of(item: &MessageItem<'_>) -> Result<Self> {
-        let Item { name, descriptor, .. } = item;
-        // For each oneof, the number of members, and whether it is the synthetic one of an `optional` field.
-        let mut found = vec![(0, false); descriptor.oneof_decl.len()];
-        for field in &descriptor.field {
-            let Some(index) = field.oneof_index else { continue };
-            let Some((members, optional)) =
-                usize::try_from(index).ok().and_then(|index| found.get_mut(index))
-            else {
-                return Err(
-                    item.error(&[], format!("{name}.{} names a oneof that does not exist", field.name()))
-                );
-            };
-            *members += 1;
-            *optional |= field.proto3_optional();
-        }
-        let mut oneofs = Self { names: Vec::new(), indexes: Vec::new() };
-        for (oneof, (members, optional)) in descriptor.oneof_decl.iter().zip(found) {
-            if !is_name(OneofDescriptorProto::name(oneof)) || members == 0 || optional && members > 1 {
-                return Err(
-                    item.error(&[], format!("{name} has a oneof with an invalid name or without members"))
-                );
-            }
-            let index = (!optional).then_some(oneofs.names.len() as u16);
-            if !optional {
-                oneofs.names.push(oneof.name().into());
-            }
-            oneofs.indexes.push(index);
-        }
-        Ok(oneofs)
-    }
-
-    fn of_field(&self, field: &FieldDescriptorProto) -> Option<u16> {
-        self.indexes.get(usize::try_from(field.oneof_index?).ok()?).copied().flatten()
-    }
-}
-
-/// Decodes the C escapes in a default.
-fn unescaped(text: &str) -> Option<Vec<u8>> {
-    let mut bytes = text.bytes().peekable();
-    let mut unescaped = Vec::new();
-    while let Some(byte) = bytes.next() {
-        if byte != b'\\' {
-            unescaped.push(byte);
-            continue;
-        }
-        let digits = |bytes: &mut std::iter::Peekable<std::str::Bytes<'_>>, radix, most, start: u32| {
-            let mut number = start;
-            for _ in 0..most {
-                let digit = bytes.peek().and_then(|digit| char::from(*digit).to_digit(radix));
-                let Some(digit) = digit else { break };
-                number = number * radix + digit;
-                bytes.next();
-            }
-            u8::try_from(number).ok()
-        };
-        unescaped.push(match bytes.next()? {
-            b'a' => 0x07,
-            b'b' => 0x08,
-            b'f' => 0x0C,
-            b'n' => b'\n',
-            b'r' => b'\r',
-            b't' => b'\t',
-            b'v' => 0x0B,
-            quoted @ (b'\\' | b'?' | b'\'' | b'"') => quoted,
-            digit @ b'0'..=b'7' => digits(&mut bytes, 8, 2, u32::from(digit - b'0'))?,
-            b'x' | b'X' => {
-                bytes.peek().filter(|digit| digit.is_ascii_hexdigit())?;
-                digits(&mut bytes, 16, 2, 0)?
-            }
-            _ => return None,
-        });
-    }
-    Some(unescaped)
+/// Whether a message has the fields of a map entry, on which encoders and decoders rely.
+fn is_entry(message: &MessageDescriptor) -> bool {
+    use FieldKind as K;
+    let (Some(key), Some(_)) = (message.get_field(1), message.get_field(2)) else { return false };
+    message.fields().len() == 2
+        && message.fields().all(|field| is_singular(&field) && field.containing_oneof().is_none())
+        && !matches!(key.kind(), K::Double | K::Float | K::Bytes | K::Enum(_) | K::Message(_))
 }

@@ -9,9 +9,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use miette::Diagnostic as _;
 use prost::Message as _;
 use prost_reflect::DescriptorPool;
-use prost_types::SourceCodeInfo;
 
-use crate::descriptors::{File, FileSet, Files, Refused};
+use crate::descriptors::{File, FileSet, Files};
 use crate::edition::Text;
 use crate::error::{Error, Result};
 use crate::schema::Schema;
@@ -45,7 +44,7 @@ impl Schema {
             if !sources.add(root, &mut Vec::new(), &mut files, &resolve)? {
                 return Err(of_file(root, "file not found"));
             }
-            files.schema().map_err(|refused| sources.located(refused))
+            files.schema()
         });
         compiled.map_err(|error| sources.as_written(error))
     }
@@ -60,8 +59,8 @@ impl Schema {
             .map_err(|error| of_file("", &format!("invalid descriptor set: {error}")))?;
         guarded("", || {
             let mut files = Files::default();
-            let added = set.file.into_iter().try_for_each(|file| files.add(file));
-            added.and_then(|()| files.schema()).map_err(|refused| refused.located(None))
+            set.file.into_iter().try_for_each(|file| files.add(file))?;
+            files.schema()
         })
     }
 }
@@ -81,16 +80,9 @@ fn of_file(file: &str, reason: &str) -> Error {
     Error::Schema { file: file.to_owned(), line: 0, column: 0, reason: reason.to_owned() }
 }
 
-/// The files that have been read, except the standard files, by name.
+/// The texts of the files that have been read, except the standard files, by name.
 #[derive(Default)]
-struct Sources(HashMap<String, Source>);
-
-struct Source {
-    text: Text,
-    /// The locations in the compiled text. prost-reflect does not get them: it searches all of them for each error and
-    /// each option.
-    locations: Option<SourceCodeInfo>,
-}
+struct Sources(HashMap<String, Text>);
 
 impl Sources {
     /// Adds a file after its imports. Returns `false` if there is no such file. `open` names the files whose imports
@@ -102,7 +94,7 @@ impl Sources {
         files: &mut Files,
         resolve: &impl Fn(&str) -> Option<String>,
     ) -> Result<bool> {
-        let Some(file) = self.read(name, resolve)? else { return Ok(false) };
+        let Some(file) = self.read(name, files, resolve)? else { return Ok(false) };
         open.push(name.to_owned());
         for (import, index) in file.dependency.iter().zip(0..) {
             if files.contains(import) {
@@ -117,15 +109,20 @@ impl Sources {
             } else {
                 format!("import '{import}' not found")
             };
-            return Err(self.located(Refused::new(name, &[FILE_DEPENDENCY, index], reason)));
+            return Err(files.error(name, &[FILE_DEPENDENCY, index], reason));
         }
         open.pop();
-        files.add(file).map_err(|refused| self.located(refused))?;
+        files.add(file)?;
         Ok(true)
     }
 
     /// Reads and parses a file. `None` if there is no such file.
-    fn read(&mut self, name: &str, resolve: &impl Fn(&str) -> Option<String>) -> Result<Option<File>> {
+    fn read(
+        &mut self,
+        name: &str,
+        files: &mut Files,
+        resolve: &impl Fn(&str) -> Option<String>,
+    ) -> Result<Option<File>> {
         let decoded =
             |bytes: Vec<u8>| File::decode(&*bytes).map_err(|error| of_file(name, &error.to_string()));
         let Some(text) = resolve(name) else {
@@ -137,9 +134,9 @@ impl Sources {
         let text = Text::new(name, text)?;
         let edition = text.edition;
         let parsed = protox_parse::parse(name, &text.compiled).map_err(|error| located(name, &error));
-        let source = self.0.entry(name.to_owned()).insert_entry(Source { text, locations: None }).into_mut();
+        self.0.insert(name.to_owned(), text);
         let mut parsed = parsed?;
-        source.locations = parsed.source_code_info.take();
+        files.locations.extend(parsed.source_code_info.take().map(|locations| (name.to_owned(), locations)));
         let mut file = decoded(parsed.encode_to_vec())?;
         if let Some(edition) = edition {
             (file.syntax, file.edition) = ("editions".to_owned(), edition);
@@ -147,17 +144,12 @@ impl Sources {
         Ok(Some(file))
     }
 
-    fn located(&self, refused: Refused) -> Error {
-        let source = self.0.get(&refused.file);
-        refused.located(source.and_then(|source| source.locations.as_ref()))
-    }
-
     /// Maps the column of an error back to the original text, which [`Text::new`] may have rewritten.
     fn as_written(&self, mut error: Error) -> Error {
         if let Error::Schema { file, line, column, .. } = &mut error
-            && let Some(source) = self.0.get(file)
+            && let Some(text) = self.0.get(file)
         {
-            *column = source.text.column(*line, *column);
+            *column = text.column(*line, *column);
         }
         error
     }

@@ -12,7 +12,7 @@ use prost_types::SourceCodeInfo;
 
 use variant_codec::error::quoted;
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::features::Features;
 use crate::kind::Kind;
 use crate::schema::{Default, EnumTable, Field, Label, MessageTable, Schema, Tables};
@@ -81,40 +81,6 @@ impl Names {
     }
 }
 
-/// The reason why a file is refused, and the path of its place in the descriptor.
-pub struct Refused {
-    pub file: String,
-    path: Vec<i32>,
-    reason: String,
-}
-
-impl Refused {
-    pub fn new(file: &str, path: &[i32], reason: impl Into<String>) -> Self {
-        Self { file: file.to_owned(), path: path.to_owned(), reason: reason.into() }
-    }
-
-    fn message(message: &MessageDescriptor, reason: &str) -> Self {
-        let reason = format!("{} {reason}", message.full_name());
-        Self::new(message.parent_file().name(), message.path(), reason)
-    }
-
-    fn field(field: &FieldDescriptor, reason: &str) -> Self {
-        let reason = format!("{}: {reason}", field.full_name());
-        Self::new(field.parent_file().name(), field.path(), reason)
-    }
-
-    /// The error, without line and column if the locations lack the path.
-    pub fn located(self, locations: Option<&SourceCodeInfo>) -> Error {
-        let locations = locations.into_iter().flat_map(|info| &info.location);
-        let found = locations.filter(|location| location.path == self.path).find_map(|location| {
-            let number = |index| usize::try_from(*location.span.get(index)?).ok()?.checked_add(1);
-            Some((number(0)?, number(1)?))
-        });
-        let (line, column) = found.unwrap_or_default();
-        Error::Schema { file: self.file, line, column, reason: self.reason }
-    }
-}
-
 /// The files of a schema.
 #[derive(std::default::Default)]
 pub struct Files {
@@ -123,17 +89,36 @@ pub struct Files {
     features: HashMap<String, Features>,
     /// The names of the files that an import of a file makes visible: the file itself and its public imports.
     visible: HashMap<String, Vec<String>>,
+    /// The locations in files, for errors. prost-reflect does not get them: it searches all of them for each error and
+    /// each option.
+    pub locations: HashMap<String, SourceCodeInfo>,
 }
 
 impl Files {
+    /// An error at a path of a file's descriptor; without line and column if the locations lack the path.
+    pub fn error(&self, file: &str, path: &[i32], reason: impl Into<String>) -> Error {
+        let locations = self.locations.get(file).into_iter().flat_map(|info| &info.location);
+        let found = locations.filter(|location| location.path == path).find_map(|location| {
+            let number = |index| usize::try_from(*location.span.get(index)?).ok()?.checked_add(1);
+            Some((number(0)?, number(1)?))
+        });
+        let (line, column) = found.unwrap_or_default();
+        Error::Schema { file: file.to_owned(), line, column, reason: reason.into() }
+    }
+
+    fn message_error(&self, message: &MessageDescriptor, reason: &str) -> Error {
+        let reason = format!("{} {reason}", message.full_name());
+        self.error(message.parent_file().name(), message.path(), reason)
+    }
+
     pub fn contains(&self, name: &str) -> bool {
         self.visible.contains_key(name)
     }
 
     /// Adds a file after the files that it imports.
-    pub fn add(&mut self, file: File) -> Result<(), Refused> {
+    pub fn add(&mut self, file: File) -> Result<()> {
         let name = file.name.clone();
-        let refuse = |reason: String| Err(Refused::new(&name, &[], reason));
+        let refuse = |reason: String| Err(self.error(&name, &[], reason));
         if name.is_empty() || self.contains(&name) {
             return refuse("missing or duplicate file name".to_owned());
         }
@@ -166,7 +151,7 @@ impl Files {
         let syntax = if file.syntax == "editions" { String::new() } else { file.syntax };
         let file = File { dependency: imports, public_dependency: Vec::new(), syntax, ..file };
         let added = self.pool.decode_file_descriptor_proto(&*file.encode_to_vec());
-        added.map_err(|error| Refused::new(&name, error.path().unwrap_or_default(), error.to_string()))?;
+        added.map_err(|error| self.error(&name, error.path().unwrap_or_default(), error.to_string()))?;
         let added = self.pool.get_file_by_name(&name);
         let options = added.map(|added| added.options());
         let features = options.map_or(features, |options| features.with(&options, tag::FILE_FEATURES));
@@ -176,7 +161,7 @@ impl Files {
     }
 
     /// Builds the tables.
-    pub fn schema(&self) -> Result<Schema, Refused> {
+    pub fn schema(&self) -> Result<Schema> {
         let indexes = Indexes {
             messages: (self.pool.all_messages().map(|message| message.full_name().to_owned()).zip(0..))
                 .collect(),
@@ -186,10 +171,9 @@ impl Files {
         tables.enums.extend(self.pool.all_enums().map(|item| self.enum_table(&item)));
         for message in self.pool.all_messages().filter(MessageDescriptor::is_map_entry) {
             if !is_entry(&message) {
-                return Err(Refused::message(
-                    &message,
-                    "is not a valid map entry: it needs a key and a value",
-                ));
+                return Err(
+                    self.message_error(&message, "is not a valid map entry: it needs a key and a value")
+                );
             }
         }
         for (message, index) in self.pool.all_messages().zip(0..) {
@@ -210,10 +194,10 @@ impl Files {
         EnumTable::new(item.full_name(), features.is_closed(), values)
     }
 
-    fn message_table(&self, message: &MessageDescriptor, indexes: &Indexes) -> Result<MessageTable, Refused> {
+    fn message_table(&self, message: &MessageDescriptor, indexes: &Indexes) -> Result<MessageTable> {
         if message.fields().len() > MessageTable::MAX_FIELDS {
             let reason = format!("has more than {} fields", MessageTable::MAX_FIELDS);
-            return Err(Refused::message(message, &reason));
+            return Err(self.message_error(message, &reason));
         }
         // The index of each oneof, except the synthetic ones of `optional` fields.
         let mut oneofs = HashMap::new();
@@ -233,11 +217,11 @@ impl Files {
         Ok(MessageTable::new(message.full_name(), fields, oneof_names, message.is_map_entry()))
     }
 
-    fn field(&self, field: &FieldDescriptor, indexes: &Indexes) -> Result<Field, Refused> {
+    fn field(&self, field: &FieldDescriptor, indexes: &Indexes) -> Result<Field> {
         // Other names could be mistaken for a path or for `UNKNOWN_KEY`.
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
         if field.name().is_empty() || !field.name().bytes().all(is_name) {
-            return Err(Refused::message(field.parent_message(), "has a field with an invalid name"));
+            return Err(self.message_error(field.parent_message(), "has a field with an invalid name"));
         }
         let features = self.features[field.parent_file().name()].with(&field.options(), tag::FIELD_FEATURES);
         let kind = indexes.kind(&field.kind());
@@ -281,7 +265,8 @@ impl Files {
         };
         if label == Label::Implicit && !is_zero {
             let reason = "field without presence cannot have a default other than zero";
-            return Err(Refused::field(field, reason));
+            let reason = format!("{}: {reason}", field.full_name());
+            return Err(self.error(field.parent_file().name(), field.path(), reason));
         }
         let known = Field::new(field.name(), field.number(), kind, label);
         let is_delimited = !in_map && (field.is_group() || is_message && features.is_delimited());

@@ -118,11 +118,6 @@ impl Message {
         &self.table().fields
     }
 
-    /// The schema of the message.
-    pub fn schema(&self) -> &Schema {
-        &self.schema
-    }
-
     pub(crate) fn table(&self) -> &MessageTable {
         &self.schema.0.messages[self.index as usize]
     }

@@ -22,7 +22,7 @@ use crate::suite::{self, Access, Conformance};
 pub const RANDOM: u64 = 200;
 /// All suites except `hostile`, `large` and `classes`. `hostile` repeats the checks of `random` for thousands
 /// of packets, and takes most of an hour under emulation. `large` tests threads, and takes ten minutes.
-pub const SUITES: [&str; 19] = [
+pub const SUITES: [&str; 18] = [
     "surface",
     "report",
     "values",
@@ -38,7 +38,6 @@ pub const SUITES: [&str; 19] = [
     "dialects",
     "conversions",
     "limits",
-    "quirks",
     "views",
     "patches",
     "random",

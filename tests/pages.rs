@@ -20,7 +20,7 @@ struct Promise(&'static str, &'static [&'static str], &'static [&'static str], &
 #[rustfmt::skip]
 const CALLS: &[Promise] = &[
     Promise("No input crashes or aborts the process, and within the limits of `for_network` none hangs it, on any thread, at any depth of nesting (but [not on the web](platforms.md#the-web) from deep inside a script)",
-        &["hostile", "threads"], &["fuzz"], &["fuzz", "values", "valgrind", "sanitize"]),
+        &["hostile", "threads"], &["fuzz"], &["fuzz", "values", "valgrind"]),
     Promise("Nothing is allocated for an announced count before its bytes are known to be there",
         &["hostile"], &["memory"], &[]),
     Promise("A typed container never holds a value that its type does not allow, which a script would misinterpret",

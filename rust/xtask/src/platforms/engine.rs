@@ -143,7 +143,7 @@ pub fn each(
 pub fn started(toolchain: &Toolchain<'_>, name: &str, command: &Command) -> Result<Godot> {
     let editor = toolchain.folder(name);
     starter(command, &editor)?;
-    Ok(Godot { version: godot::version(&editor)?, editor, template_release: None, template_debug: None })
+    Ok(Godot { version: godot::version(&editor)?, editor, template_release: None })
 }
 
 /// Prepares a copy of the project for an engine with few modules. The engine has no physics, and no editor
@@ -186,7 +186,6 @@ impl Emulated<'_> {
             version: godot::version(&editor)?,
             editor,
             template_release: template.is_file().then_some(template),
-            template_debug: None,
         })
     }
 

@@ -4,7 +4,6 @@
 mod fuzz;
 mod kill;
 mod protobuf;
-mod sanitize;
 mod script;
 mod valgrind;
 mod writers;
@@ -63,14 +62,13 @@ const ACTIVITIES: &[Activity] = &[
         suite::messages(on.workspace, on.godot).map(Done::from)
     })
     .test(&[(Direct, 1)]),
-    activity("valgrind", "calls", "calls and jobs under memcheck: no invalid access, no leak", valgrind::run)
-        .modes(&[Direct, Portable]),
     activity(
-        "sanitize",
-        "tests",
-        "the Rust tests with the address, leak and thread sanitizers",
-        sanitize::run,
-    ),
+        "valgrind",
+        "calls",
+        "calls, also on several threads, under memcheck: no invalid access, no leak",
+        valgrind::run,
+    )
+    .modes(&[Direct, Portable]),
 ];
 
 type Run = fn(&Stage<'_>, &Work) -> Result<Done>;
@@ -151,7 +149,7 @@ pub struct Options {
     /// Print the activities
     #[arg(long)]
     pub list: bool,
-    /// Minutes for each activity, split among its modes; ignored by panics, messages, valgrind and sanitize
+    /// Minutes for each activity, split among its modes; ignored by panics, messages and valgrind
     #[arg(long, value_name = "N", default_value_t = 1.0)]
     pub minutes: f64,
     /// Amount of work for each mode, instead of a time

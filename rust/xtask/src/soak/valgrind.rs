@@ -40,10 +40,10 @@ pub fn run(on: &Stage<'_>, work: &Work) -> Result<Done> {
 
     let calls = work.count.unwrap_or(CALLS);
     let mut tally = Tally::default();
-    let mut jobs = project.script("res://suites/run.gd", &["--only", "ownership"].map(str::to_owned));
-    work.mode.access().apply(&mut jobs);
+    let mut threads = project.script("res://suites/run.gd", &["--only", "threads"].map(str::to_owned));
+    work.mode.access().apply(&mut threads);
     let work = Work { name: "calls", count: Some(calls), ..*work };
-    for engine in [jobs, script::working(&project, &work, &[("--slack", OWN_MEMORY)])] {
+    for engine in [threads, script::working(&project, &work, &[("--slack", OWN_MEMORY)])] {
         let mut watched = under(&valgrind, &suppressions, &report, &engine);
         let done = script::judged(&run::watch(&mut watched, Echo::All, LIMIT)?)?;
 

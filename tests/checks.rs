@@ -1,48 +1,6 @@
-//! `quick_check` accepts ordinary values. The fuzz targets `strict` and `values` check the values that
-//! `quick_check` accepts.
+//! The limits of `quick_check`. The fuzz targets `strict` and `values` check what it accepts.
 
-use conformance::Values;
-use proptest::prelude::*;
-use variant_codec::value::OwnedElementType;
-use variant_codec::{Array, Dictionary, Limits, Object, QuickCheck, Value, VariantType, format, quick_check};
-
-/// Returns whether `value` contains only kinds that `quick_check` accepts.
-fn is_ordinary(value: &Value) -> bool {
-    let is_plain = |ty: &OwnedElementType| match ty {
-        OwnedElementType::Untyped => true,
-        OwnedElementType::Builtin(ty) => *ty != VariantType::Object,
-        _ => false,
-    };
-    match value {
-        Value::Array(Array { element, values }) => is_plain(element) && values.iter().all(is_ordinary),
-        Value::Dictionary(Dictionary { key, value, entries }) => {
-            let is_key = |key: &Value| matches!(key, Value::String(_) | Value::StringName(_) | Value::Int(_));
-            let is_twin = |(index, (key, _)): (usize, &(Value, Value))| {
-                let same_text = |other: &Value| key.as_str().is_some_and(|text| other.as_str() == Some(text));
-                entries[..index].iter().any(|(other, _)| other == key || same_text(other))
-            };
-            is_plain(key)
-                && is_plain(value)
-                && !entries.iter().enumerate().any(is_twin)
-                && entries.iter().all(|(key, value)| is_key(key) && is_ordinary(value))
-        }
-        Value::Object(Object::Full { .. }) => false,
-        _ => true,
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn the_quick_check_accepts_ordinary_values(value in Values::default().any()) {
-        let bytes = value.encode().unwrap();
-        let found = quick_check(&bytes, &Limits::for_save_files());
-        if is_ordinary(&value) {
-            prop_assert_eq!(found, Some(bytes.len()), "{:?}", value);
-        }
-    }
-}
+use variant_codec::{Limits, QuickCheck, Value, format, quick_check};
 
 #[test]
 fn the_quick_check_finds_equal_keys_among_any_number() {

@@ -1,6 +1,6 @@
 //! Godot 3's format compared with Godot 4's and with `docs/migrating-from-godot-3.md`. The bytes in
-//! `godot_3_reads_and_writes_this` come from Godot 3.2.3. `tests/godot3/` compares everything with a real
-//! Godot 3.
+//! `godot_3_reads_and_writes_this` come from Godot 3.2.3. `godot3_vectors.rs`
+//! compares with Godot 3's own answers.
 
 use std::collections::BTreeMap;
 

@@ -196,7 +196,6 @@ fn messages_are_charged_for_the_memory_to_read_them() {
         ("texts", [98, 0].repeat(SIZE / 2)),
         ("bytes", [106, 0].repeat(SIZE / 2)),
     ] {
-        // With a higher limit, the decoder would also probe for free memory by allocating some.
         for max_memory in [1 << 18, 1 << 20, 1 << 22] {
             let limits = Limits { max_memory, ..Limits::unlimited() };
             let options = DecodeOptions {

@@ -2,8 +2,7 @@
 
 use variant_codec::format::MAX_BYTES;
 use variant_codec::stream::{
-    Buffer, Count, ElementType, Encoder, Lanes, Measure, NodePathParts, Output, Precision, Sink, Storage,
-    Text,
+    Buffer, Count, ElementType, Encoder, Lanes, Measure, NodePathParts, Output, Precision, Sink, Text,
 };
 use variant_codec::text::{Utf8Rule, utf8_len};
 use variant_codec::{EncodeOptions, ErrorKind, Result, VariantType};
@@ -174,60 +173,6 @@ fn fixed_memory_is_filled_to_its_end() {
     let mut memory = [9; 16];
     check_memory(Buffer::new(memory.as_mut_slice()), 16);
     assert_eq!(memory[..11], [1, 1, 1, 1, 1, 1, 2, 2, 2, 0, 0]);
-}
-
-/// Storage that never grows.
-struct Stuck(Vec<u8>);
-
-impl AsRef<[u8]> for Stuck {
-    fn as_ref(&self) -> &[u8] {
-        &self.0
-    }
-}
-
-impl AsMut<[u8]> for Stuck {
-    fn as_mut(&mut self) -> &mut [u8] {
-        &mut self.0
-    }
-}
-
-impl Storage for Stuck {
-    fn grow(&mut self, bytes: usize) -> bool {
-        assert!(bytes > self.0.len());
-        false
-    }
-}
-
-#[test]
-fn memory_may_be_exhausted() {
-    check_memory(Buffer::new(Stuck(vec![0; 16])), 16);
-    let mut bytes = Vec::new();
-    let mut growing = Buffer::new(&mut bytes);
-    assert!(growing.reserve(5).is_ok());
-    growing.put(&[1; 5]);
-    assert_eq!(
-        growing.reserve(usize::MAX).expect_err("no memory").kind(),
-        &ErrorKind::OutOfMemory(usize::MAX)
-    );
-    assert!(growing.put_block::<600>(|block| {
-        block[0] = 2;
-        1
-    }));
-    assert_eq!(growing.written(), [1, 1, 1, 1, 1, 2]);
-    let mut bytes: Vec<u8> = Vec::new();
-    assert!(Output::is_empty(&bytes));
-    let error = Output::reserve(&mut bytes, usize::MAX).expect_err("no memory");
-    assert_eq!(error.kind(), &ErrorKind::OutOfMemory(usize::MAX));
-}
-
-/// Vectors double in size, so that the output is not copied for each piece of a value.
-#[test]
-fn vectors_double_in_size() {
-    let mut bytes = vec![0; 100];
-    assert!(bytes.grow(101));
-    assert_eq!(bytes.len(), 200);
-    assert!(Storage::grow(&mut &mut bytes, 1000));
-    assert_eq!(bytes.len(), 1000);
 }
 
 /// Texts around the maximum length that is written in one pass.

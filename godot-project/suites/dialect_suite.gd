@@ -1,5 +1,5 @@
-## Godot 3's format on live values: round trips, batches, files and refusals. `cargo xtask test` compares the bytes with
-## a real Godot 3.
+## Godot 3's format on live values: round trips, batches, files and refusals. tests/godot3_vectors.rs compares the bytes
+## with Godot 3's own.
 extends "res://suites/suite.gd"
 
 const FOLDER := "user://dialect_suite"

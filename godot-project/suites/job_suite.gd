@@ -99,34 +99,6 @@ func test_signals() -> bool:
 	return true
 
 
-## A listener to the progress may itself trigger the next frame; the completion is still signalled once.
-func test_listeners_that_emit_the_next_frame() -> bool:
-	checks.subject(checks.MIXED, "nested frames")
-	var tree: SceneTree = Engine.get_main_loop()
-	var values: Array = range(3000)
-	var buffers := FastVariantCodec.encode_batch(values)
-	for how: String in ["encode", "decode"]:
-		var job: FastVariantJob
-		if how == "encode":
-			job = FastVariantCodec.encode_batch_async(values, false, 0.01)
-		else:
-			job = FastVariantCodec.decode_batch_async(buffers)
-		var ends: Array[FastVariantResult] = []
-		var depth: Array[int] = [0]
-		job.progressed.connect(func(_done: int, _total: int) -> void:
-			depth[0] += 1
-			if depth[0] < 3:
-				tree.process_frame.emit()
-			depth[0] -= 1)
-		job.completed.connect(func(result: FastVariantResult) -> void: ends.append(result))
-		while ends.is_empty():
-			await next_frame()
-		for frame in 3:
-			await next_frame()
-		checks.same_int("%s is told to be complete" % how, 1, ends.size())
-	return true
-
-
 func test_awaiting_without_holding() -> bool:
 	checks.subject(checks.MIXED, "await in one line")
 	var result: FastVariantResult = await FastVariantCodec.decode_batch_async(

@@ -136,27 +136,6 @@ func test_batches() -> bool:
 	return true
 
 
-func test_many_threads() -> bool:
-	checks.subject(checks.MIXED, "threads")
-	var rows := _rows
-	var wrong := func(from: int) -> int:
-		var count := 0
-		for index in rows.size():
-			var row: Dictionary = rows[(from + index) % rows.size()]
-			if row.schema.encode(row.name, row.value) != row.bytes:
-				count += 1
-			if row.schema.encode(row.name, row.schema.decode(row.name, row.bytes)) != row.bytes:
-				count += 1
-		return count
-	var threads: Array[Thread] = []
-	for index in 4:
-		threads.append(Thread.new())
-		threads[index].start(wrong.bind(index * 31))
-	for thread in threads:
-		checks.same_int("differences", 0, thread.wait_to_finish())
-	return true
-
-
 func test_reasons() -> bool:
 	checks.subject(checks.MIXED, "reasons")
 	var wrong: Array = [

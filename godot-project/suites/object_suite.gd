@@ -115,6 +115,8 @@ func test_getters_run_once() -> bool:
 		checks.same_int("encoded_size", bytes.size(), FastVariantCodec.encoded_size(object, true))
 		object.reads = 0
 		checks.same_value("encode_batch", bytes, FastVariantCodec.encode_batch([object], true)[0])
+	var font := FastVariantCodec.encode(FontFile.new(), true)
+	checks.truth("a class whose list of properties grows when read", FastVariantCodec.decode(font, true) is FontFile)
 	return true
 
 

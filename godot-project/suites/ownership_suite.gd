@@ -3,7 +3,6 @@
 extends "res://suites/suite.gd"
 
 const CountedNode := preload("res://suites/fixtures/counted_node.gd")
-const Jobs := preload("res://suites/soak/jobs.gd")
 
 ## The number of records in a batch with objects.
 const NODES := 100
@@ -11,10 +10,60 @@ const NODES := 100
 const UNWANTED := 1500
 ## The number of frames after which an unwanted job must be gone.
 const FRAMES := 1000
+const PACKED := {
+	TYPE_PACKED_BYTE_ARRAY: true, TYPE_PACKED_INT32_ARRAY: true, TYPE_PACKED_INT64_ARRAY: true,
+	TYPE_PACKED_FLOAT32_ARRAY: true, TYPE_PACKED_FLOAT64_ARRAY: true, TYPE_PACKED_STRING_ARRAY: true,
+	TYPE_PACKED_VECTOR2_ARRAY: true, TYPE_PACKED_VECTOR3_ARRAY: true, TYPE_PACKED_COLOR_ARRAY: true,
+	TYPE_PACKED_VECTOR4_ARRAY: true,
+}
 
 ## A folder for this process, because another one may run the same suite.
 var _folder := "user://ownership_suite_%d" % OS.get_process_id()
 var _path := _folder + "/records.dat"
+
+
+## Changes Arrays, Dictionaries and packed arrays in one of several ways.
+class Change:
+	extends RefCounted
+
+	static func to(things: Array, choice: int) -> void:
+		for at in range(things.size() - 1, -1, -1):
+			var thing: Variant = things[at]
+			if thing is Array:
+				_array(thing, choice)
+			elif thing is Dictionary:
+				thing.clear()
+			elif PACKED.has(typeof(thing)):
+				_packed(thing, choice)
+
+	static func _array(array: Array, choice: int) -> void:
+		match choice % 4:
+			0:
+				array.clear()
+			1:
+				array.resize(array.size() / 2)
+			2:
+				array.reverse()
+			3:
+				array.resize(array.size() + 100)
+
+	static func _packed(packed: Variant, choice: int) -> void:
+		match choice % 6:
+			0:
+				packed.clear()
+			1:
+				packed.resize(packed.size() / 2)
+			2:
+				if packed.size() > 0:
+					packed.fill(packed[packed.size() - 1])
+			3:
+				packed.resize(packed.size() * 4 + 1000)
+			4:
+				packed.append_array(packed)
+			5:
+				# Overwrites the bytes with a completely different value, like the next packet in a receive
+				# buffer.
+				packed.reverse()
 
 
 ## Holds a job, so that a setter can release it.
@@ -41,9 +90,11 @@ func test_buffers_are_those_of_the_call() -> bool:
 			var buffers: Array = items.map(func(item: Array) -> PackedByteArray: return var_to_bytes(item))
 			if choice % 2:
 				buffers = Array(buffers, TYPE_PACKED_BYTE_ARRAY, "", null)
-			var job := FastVariantCodec.decode_batch_async(buffers)
+			var limits := FastVariantLimits.for_save_files()
+			var job := FastVariantCodec.decode_batch_async(buffers, limits)
+			limits.max_elements = 0
 			OS.delay_usec(delay)
-			Jobs.Change.to(buffers.duplicate() + [buffers], choice)
+			Change.to(buffers.duplicate() + [buffers], choice)
 			var result := job.wait()
 			checks.truth("is ok", result.is_ok(), result.message)
 			checks.truth("values", result.value == items)
@@ -60,7 +111,7 @@ func test_buffers_between_frames() -> bool:
 		var buffers: Array = items.map(func(item: Dictionary) -> PackedByteArray: return var_to_bytes(item))
 		var job := FastVariantCodec.decode_batch_async(buffers, with_objects())
 		await next_frame()
-		Jobs.Change.to(buffers.duplicate() + [buffers], 0)
+		Change.to(buffers.duplicate() + [buffers], 0)
 		var result: FastVariantResult = job.wait() if waits else await job.completed
 		checks.same_value("values", items, result.value)
 	return true
@@ -76,7 +127,7 @@ func test_setters_that_change_the_buffers() -> bool:
 			CountedNode.numbers.clear()
 			CountedNode.on_set = func(node: Node) -> void:
 				if node.number == 1:
-					Jobs.Change.to(buffers.duplicate() + [buffers, packed], choice)
+					Change.to(buffers.duplicate() + [buffers, packed], choice)
 			var found: Array
 			match how:
 				"decode_batch":
@@ -99,12 +150,24 @@ func test_packed_arrays_to_encode() -> bool:
 		checks.subject(checks.MIXED, "change %d of packed arrays" % choice)
 		var packed: Array = []
 		for case in values.cases:
-			if Jobs.PACKED.has(case.type):
+			if PACKED.has(case.type):
 				packed.append(case.value.duplicate())
 		var expected := packed.map(func(value: Variant) -> PackedByteArray: return var_to_bytes(value))
 		var job := FastVariantCodec.encode_batch_async(packed)
-		Jobs.Change.to(packed.duplicate() + [packed], choice)
+		Change.to(packed.duplicate() + [packed], choice)
 		checks.same_value("buffers", expected, Array(job.wait().value, TYPE_NIL, "", null))
+	return true
+
+
+func test_values_to_save() -> bool:
+	for choice in 6:
+		checks.subject(checks.MIXED, "change %d of values to save" % choice)
+		var saved: Array = [[1, 2, 3], {"a": 1}, PackedInt32Array([4, 5]), "text"]
+		var expected := Wire.framed(saved)
+		var job := FastVariantCodec.save_batch_async(_path, saved)
+		Change.to(saved.duplicate() + [saved], choice)
+		checks.truth("is ok", job.wait().is_ok())
+		checks.same_bytes("the file", expected, FileAccess.get_file_as_bytes(_path))
 	return true
 
 
@@ -251,7 +314,7 @@ func test_waiting_on_another_thread() -> bool:
 func test_setters_that_use_their_job() -> bool:
 	for waits: bool in [true, false]:
 		for how: String in ["decode", "load"]:
-			for deed: String in _possible(["wait", "wait in a thread", "cancel", "let go", "emit a frame"]):
+			for deed: String in _possible(["wait", "wait in a thread", "cancel", "let go"]):
 				checks.subject(TYPE_OBJECT, "a setter's %s in %s, %s" % [deed, how, "wait" if waits else "await"])
 				await _check_deed(how, deed, waits)
 	return true
@@ -273,8 +336,6 @@ func _check_deed(how: String, deed: String, waits: bool) -> void:
 				holder.job.cancel()
 			"let go":
 				holder.job = null
-			"emit a frame":
-				(Engine.get_main_loop() as SceneTree).process_frame.emit()
 	holder.job = _start(how, NODES)
 	CountedNode.numbers.clear()
 	# This is a separate function, because a local variable of the caller would keep the job alive.

@@ -3,8 +3,7 @@
 ##
 ## A panic is an error like others: results and jobs contain it. A method that returns neither a result nor a
 ## job prints one line, which is announced as in `messages.gd`. The same call works immediately afterwards.
-## Each method also gets bad arguments. While a method prints an error, a Logger drops and changes everything
-## that the method uses.
+## Each method also gets bad arguments.
 extends SceneTree
 
 const Extension := preload("res://suites/extension.gd")
@@ -28,12 +27,6 @@ const NEVER_FAIL: Array[String] = [
 ]
 
 var _methods := 0
-## The only references to the object of the running method, to its arguments, and to an object in the
-## arguments.
-var _object: Object
-var _arguments: Array = []
-var _node: Node
-var _meddled := 0
 ## A path and a name that do not exist, with a lone surrogate.
 var _missing := "user://no such folder/"
 
@@ -52,11 +45,6 @@ func _run() -> void:
 	Engine.print_error_messages = true
 	FastVariantCodec.save_batch(FILE, [1, 2, 3])
 	FastVariantCodec.convert_file_to_godot3(FILE, GODOT_3_FILE)
-	var logger: RefCounted = null
-	if ClassDB.class_exists(&"Logger"):
-		logger = load("res://suites/fixtures/meddling_logger.gd").new()
-		logger.deed = _meddle
-		OS.call(&"add_logger", logger)
 	for owner in CLASSES:
 		var accessors := {}
 		for property in ClassDB.class_get_property_list(owner, true):
@@ -70,10 +58,6 @@ func _run() -> void:
 				_check_bad_arguments(owner, method)
 	printerr("@@ expect 0 methods are found")
 	_truth("there are %d methods" % _methods, _methods >= 70)
-	if logger:
-		OS.call(&"remove_logger", logger)
-		logger.deed = Callable()
-		_truth("the Logger was told %d times" % _meddled, _meddled >= 70)
 	_check_places()
 	for owner in CLASSES.slice(2):
 		var instance := _instance(owner)
@@ -88,22 +72,6 @@ func _run() -> void:
 	quit(0)
 
 
-func _meddle() -> void:
-	_meddled += 1
-	OS.set_environment(VARIABLE, "nowhere")
-	if _object is FastProtobufSchema:
-		_object.strict = true
-		_truth("a schema that is in use can be changed", _object.strict)
-	_object = null
-	for argument: Variant in _arguments:
-		if argument is Array or argument is Dictionary:
-			argument.clear()
-	if is_instance_valid(_node):
-		_node.free()
-	FastVariantCodec.decode(FastVariantCodec.encode([1, "two"]))
-	FastVariantView.open(var_to_bytes([{"id": 1}])).try_columns("", {"id": TYPE_INT})
-
-
 ## Returns whether the method returns its error in a result or a job.
 func _holds_error(method: Dictionary) -> bool:
 	return method["return"]["class_name"] in [&"FastVariantResult", &"FastVariantJob"]
@@ -114,13 +82,10 @@ func _check_bad_arguments(owner: StringName, method: Dictionary) -> void:
 		return
 	var prints: bool = not _holds_error(method) and method["name"] not in NEVER_FAIL
 	printerr("@@ expect %d %s.%s with bad arguments" % [int(prints), owner, method["name"]])
-	_node = Node.new()
-	var loop: Array = [_node]
+	var loop: Array = []
 	loop.append(loop)
 	_call(owner, method, method["args"].map(_bad_argument.bind(owner, method["name"], loop)))
 	loop.clear()
-	if is_instance_valid(_node):
-		_node.free()
 
 
 ## Returns a bad argument. For the arguments in `by_name`, other bad values would make the engine itself print
@@ -176,16 +141,13 @@ func _good_arguments(owner: StringName, method: Dictionary) -> Array:
 
 
 func _call(owner: StringName, method: Dictionary, arguments: Array) -> Variant:
-	_arguments = arguments
 	if method["flags"] & METHOD_FLAG_STATIC:
 		return ClassDB.callv(&"class_call_static", [owner, method["name"]] + arguments)
 	var place := OS.get_environment(VARIABLE)
 	OS.set_environment(VARIABLE, "nowhere")
-	_object = _instance(owner)
+	var instance := _instance(owner)
 	OS.set_environment(VARIABLE, place)
-	var result: Variant = _object.callv(method["name"], arguments)
-	_object = null
-	return result
+	return instance.callv(method["name"], arguments)
 
 
 func _argument(argument: Dictionary, owner: StringName, method: String) -> Variant:

@@ -36,7 +36,6 @@ const SUITES: Dictionary[String, GDScript] = {
 	"dialects": preload("res://suites/dialect_suite.gd"),
 	"conversions": preload("res://suites/conversion_suite.gd"),
 	"limits": preload("res://suites/limit_suite.gd"),
-	"quirks": preload("res://suites/quirk_suite.gd"),
 	"hostile": preload("res://suites/hostile_suite.gd"),
 	"views": preload("res://suites/view_suite.gd"),
 	"patches": preload("res://suites/patch_suite.gd"),

@@ -3,7 +3,7 @@
 ## godot --headless --path godot-project --script res://suites/soak.gd -- --activity NAME [options]
 ## --seed S      seed of the run (default 0)
 ## --seconds N   runs cases for this long
-## --count N     runs cases until they add up to this many units (calls, jobs, …)
+## --count N     runs cases until they add up to this many units
 ## --case I      starts at this case, and prints each input before it is tried; alone, runs only this case
 ## --slack MIB   growth of resident memory that does not count as a leak
 ## --folder, --role, --name, --number, --until, --pid: for activities with other processes
@@ -17,13 +17,10 @@ const Memory := preload("res://bench/memory.gd")
 const Options := preload("res://suites/options.gd")
 
 const ACTIVITIES: PackedStringArray = [
-	"values", "threads", "calls", "jobs", "kill", "writers", "godot3_files", "godot3_packets",
+	"values", "calls", "kill", "writers",
 ]
 const PROGRESS_SECONDS := 10.0
 const SAMPLES := 10
-## The growth of engine memory, in bytes, that does not count as a leak. It is less than one byte per case of
-## a long run.
-const ENGINE_SLACK := 16 << 10
 ## The time limit of a case in milliseconds, long enough for valgrind.
 const LONGEST_WAIT := 600000
 
@@ -103,7 +100,6 @@ func _run_cases() -> void:
 		var share := (_case_began - started) / float(maxi(milliseconds, 1)) if milliseconds >= 0 \
 				else _units / float(wanted) if wanted > 0 else 1.0
 		if taken < _samples.size() and share * SAMPLES >= taken + 1:
-			await _activity.settle()
 			_take(_samples[taken])
 			taken += 1
 		if share >= 1.0:
@@ -138,19 +134,18 @@ func _judge_memory() -> void:
 	check.call("long enough to compare", _samples.size() > 1)
 	var first := _samples[0]
 	var last := _samples[-1]
-	var is_exact := _activity.leaves_nothing
-	check.call("objects", last.objects == first.objects or not is_exact and last.objects < first.objects)
+	check.call("objects", last.objects == first.objects)
 	check.call("resources", last.resources == first.resources)
 	check.call("nodes", last.nodes == first.nodes)
-	var growth := last.static_bytes - first.static_bytes if is_exact else _growth("static_bytes") - ENGINE_SLACK
+	var growth := last.static_bytes - first.static_bytes
 	check.call("engine memory", growth <= 0, "%d bytes more" % growth)
 	var slack: int = _options["slack"] if _options["slack"] >= 0 else _activity.slack(_units)
-	check.call("resident memory", _growth("resident_bytes") <= slack << 20)
+	check.call("resident memory", _resident_growth() <= slack << 20)
 
 
 ## The growth of the minimum, from one half of the run to the other. Memory kept by allocators fluctuates, but a leak
 ## raises the minimum.
-func _growth(property: String) -> int:
-	var values := _samples.map(func(sample: Sample) -> int: return sample.get(property))
+func _resident_growth() -> int:
+	var values := _samples.map(func(sample: Sample) -> int: return sample.resident_bytes)
 	var half := values.size() / 2
 	return values.slice(half).min() - values.slice(0, half).min()

@@ -107,6 +107,9 @@ func test_results_name_the_place() -> bool:
 	outcome = FastVariantCodec.try_decode(PackedByteArray([9, 9, 9, 9]) + broken, null, 4)
 	checks.same_int("offset behind an offset", 16, outcome.offset)
 	checks.truth("the message names the same byte", outcome.message.contains("byte 16"), outcome.message)
+	for offset: int in [5, 4 + (1 << 32) - 64, -1, 1 << 62]:
+		outcome = FastVariantCodec.try_decode(PackedByteArray([0, 0, 0, 0]), null, offset)
+		checks.same_int("offset %d" % offset, FastVariantCodec.BAD_ARGUMENT, outcome.error)
 	outcome = FastVariantCodec.try_decode(var_to_bytes({1 << 40: 1}).slice(0, -4))
 	checks.same_value("path at a large int key", "." + str(1 << 40), outcome.path)
 	checks.truth("keys that come back as one", not FastVariantCodec.try_encode({Callable(): 1, Callable(self, &"free"): 2}).is_ok())

@@ -1,10 +1,12 @@
-## Concurrent calls on the main thread, on Threads and in WorkerThreadPool tasks, with deep values and with objects
-## shared by threads. `cargo xtask soak threads` calls every method this way.
+## Concurrent calls on Threads and in WorkerThreadPool tasks, with deep values and with objects shared by threads.
 extends "res://suites/suite.gd"
 
 ## The number of uses of the shared object by each thread.
 const ROUNDS := 10000
+## A thread makes an expensive call once in this many rounds.
+const SELDOM := 200
 const SCHEMA := "user://thread_suite_%d.proto"
+const FILE := "user://thread_suite_%d_%d.dat"
 
 
 ## One of several threads that use one object.
@@ -81,6 +83,45 @@ func test_deepest_values_on_a_thread() -> bool:
 		for operation in work.succeeded:
 			checks.truth(operation, work.succeeded[operation])
 		checks.same_int("number of operations", 14, work.encoded.size() + work.decoded.size() + work.succeeded.size())
+	return true
+
+
+## Every method, on several threads at once, gives what the engine gives.
+func test_calls_on_threads() -> bool:
+	checks.subject(checks.MIXED, "calls on several threads")
+	var items: Array = []
+	for case in values.cases:
+		if Oracle.is_repeatable(var_to_bytes(case.value)) and not Oracle.is_lost(case.value):
+			items.append(case.value)
+	var buffers := buffers_of(items)
+	var framed := Wire.framed(items)
+	var large := range(40_000)
+	var large_bytes := var_to_bytes(large)
+	var encode := func(turn: int) -> bool:
+		var index := turn % items.size()
+		var is_size: bool = FastVariantCodec.encoded_size(items[index]) == buffers[index].size()
+		return is_size and FastVariantCodec.encode(items[index]) == buffers[index] and FastVariantCodec.try_encode(items[index]).is_ok()
+	var decode := func(turn: int) -> bool:
+		var bytes := buffers[turn % buffers.size()]
+		var is_good := FastVariantCodec.validate(bytes).is_ok() and not FastVariantCodec.try_decode(bytes.slice(0, -1)).is_ok()
+		return is_good and var_to_bytes(FastVariantCodec.decode(bytes)) == bytes and FastVariantCodec.inspect(bytes, 9)["error"] == 0
+	var batches := func(turn: int) -> bool:
+		if turn % SELDOM:
+			return true
+		var unpacked := FastVariantCodec.unpack_batch(framed)
+		return (FastVariantCodec.encode_batch(FastVariantCodec.decode_batch(buffers)) == buffers
+				and FastVariantCodec.pack_batch(unpacked.value) == framed)
+	var one_large := func(turn: int) -> bool:
+		return turn % SELDOM or FastVariantCodec.encode(FastVariantCodec.decode(large_bytes)) == large_bytes
+	var jobs := func(turn: int) -> bool:
+		if turn % SELDOM:
+			return true
+		var path := FILE % [OS.get_process_id(), OS.get_thread_caller_id()]
+		var saved := FastVariantCodec.save_batch_async(path, items).wait()
+		var same: bool = FileAccess.get_file_as_bytes(path) == framed and FastVariantCodec.load_batch(path).value.size() == items.size()
+		DirAccess.remove_absolute(path)
+		return saved.is_ok() and same
+	_share([encode, encode, decode, decode, batches, batches, one_large, one_large, jobs, jobs])
 	return true
 
 

@@ -461,30 +461,6 @@ func test_wrong_arguments() -> bool:
 	return true
 
 
-## An object that calls a view whenever the view reads the object's property.
-class Endless:
-	var view: FastVariantView
-	var calls := 0
-
-	func _get(_property: StringName) -> Variant:
-		calls += 1
-		view.rows([], "a", "in", self)
-		return null
-
-
-func test_objects_that_look_without_end() -> bool:
-	checks.subject(TYPE_OBJECT, "an object that looks without end")
-	var endless := Endless.new()
-	endless.view = FastVariantView.open(var_to_bytes([{"a": "text"}]))
-	Engine.print_error_messages = false
-	var found := endless.view.rows([], "a", "in", endless)
-	Engine.print_error_messages = true
-	checks.same_value("rows", PackedInt64Array(), PackedInt64Array(Array(found)))
-	checks.truth("calls", endless.calls in range(1, 65), str(endless.calls))
-	endless.view = null
-	return true
-
-
 func test_views_on_threads() -> bool:
 	checks.subject(checks.MIXED, "views on threads")
 	var table: Array = []

@@ -1,5 +1,5 @@
-# One text per value, identical in Godot 3, Godot 4 (godot-project/suites/godot3.gd) and Rust: numbers as
-# bits, characters as numbers, and types by their Godot 4 names.
+# One text per value, identical in Godot 3 and Rust (tests/godot3.rs): numbers as bits, characters as numbers,
+# and types by their Godot 4 names.
 extends Object
 
 

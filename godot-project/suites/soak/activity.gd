@@ -24,12 +24,8 @@ var generator := RandomNumberGenerator.new()
 var case := 0
 ## The number of cases if the command line gives neither a number nor a time.
 var cases := 1
-## Whether the driver compares objects and memory between cases.
+## Whether the driver compares objects and memory between cases; neither may grow.
 var watches_memory := false
-## Whether the number of objects must stay exactly the same, and engine memory must not grow. Otherwise fewer
-## objects are allowed, and only the minimum of engine memory is compared, because jobs keep objects for some
-## frames.
-var leaves_nothing := true
 var passed := 0
 var failed := 0
 ## Counts of each kind of work, printed at the end.
@@ -41,14 +37,9 @@ func begin() -> bool:
 	return true
 
 
-## Runs a case; returns the number of units (calls, jobs, …) that it counts for.
+## Runs a case; returns the number of units (calls, kills, …) that it counts for.
 func run_case() -> int:
 	return 1
-
-
-## Waits until nothing is left of the cases, before the driver counts objects and memory.
-func settle() -> void:
-	pass
 
 
 ## Cleans up after the last case, and prints further results.

@@ -6,11 +6,9 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::thread;
-use std::time::Duration;
+use std::process::Command;
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 
 use crate::progress::Progress;
 use crate::run;
@@ -88,9 +86,8 @@ impl Machine {
         run::read(apt.command().arg("update"))?;
         step.done();
 
-        let total = download_size(&run::read(apt.install(packages).arg("--print-uris"))?);
-        let step = Progress::bytes(format!("downloading {what} and its libraries"), total);
-        apt.download(packages, &step)?;
+        let step = Progress::spinner(format!("downloading {what} and its libraries"));
+        run::read(&mut apt.install(packages)).context("the download from Debian failed")?;
         step.done();
 
         let archives = apt.archives()?;
@@ -195,30 +192,6 @@ Acquire::Retries "3";
         command
     }
 
-    fn download(&self, packages: &[&str], step: &Progress) -> Result<()> {
-        let log = self.folder.join("download.log");
-        let errors = fs::File::create(&log)?;
-        let mut child = self
-            .install(packages)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(errors)
-            .spawn()
-            .context("cannot start apt-get")?;
-        let archives = self.folder.join("cache/archives");
-        let status = loop {
-            step.at(folder_size(&archives) + folder_size(&archives.join("partial")));
-            match child.try_wait()? {
-                Some(status) => break status,
-                None => thread::sleep(Duration::from_millis(200)),
-            }
-        };
-        if !status.success() {
-            bail!("the download from Debian failed:\n{}", fs::read_to_string(&log)?);
-        }
-        Ok(())
-    }
-
     fn archives(&self) -> Result<Vec<PathBuf>> {
         files_with_extension(&self.folder.join("cache/archives"), "deb")
     }
@@ -229,25 +202,6 @@ fn architectures(packages: &[&str]) -> String {
     let others = packages.iter().filter_map(|package| Some(package.split_once(':')?.1));
     let all: BTreeSet<&str> = others.chain([ARCHITECTURE]).collect();
     all.iter().map(|name| format!("\"{name}\";")).collect()
-}
-
-/// The sum of the sizes in the output of `apt-get --print-uris`, whose lines are `'uri' file size hash`.
-fn download_size(listing: &str) -> u64 {
-    listing
-        .lines()
-        .filter(|line| line.starts_with('\''))
-        .filter_map(|line| line.split_whitespace().nth(2)?.parse::<u64>().ok())
-        .sum()
-}
-
-fn folder_size(folder: &Path) -> u64 {
-    let Ok(entries) = fs::read_dir(folder) else { return 0 };
-    entries
-        .flatten()
-        .filter_map(|entry| entry.metadata().ok())
-        .filter(|file| file.is_file())
-        .map(|file| file.len())
-        .sum()
 }
 
 pub fn files_with_extension(folder: &Path, extension: &str) -> Result<Vec<PathBuf>> {
@@ -321,12 +275,5 @@ mod tests {
         let mirror = "http://mirror.example/debian-copy";
         assert_eq!(found(&[security, mirror]).as_deref(), Some(mirror));
         assert_eq!(found(&["http://archive.ubuntu.example/ubuntu", security]), None);
-    }
-
-    #[test]
-    fn sizes_are_summed() {
-        let listing = "Reading package lists...\n'http://m.example/a_1.deb' a_1_amd64.deb 1200 SHA256:00\n\
-                       'http://m.example/b_2.deb' b_2_all.deb 34 SHA256:11\n";
-        assert_eq!(download_size(listing), 1234);
     }
 }

@@ -15,7 +15,6 @@ mod export;
 mod godot;
 mod godot3;
 mod judge;
-mod misuse;
 mod notices;
 mod package;
 mod panel;

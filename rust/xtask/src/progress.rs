@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
 
-use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle};
 
 /// One long step. Dropping the step removes its bar.
 pub struct Progress {
@@ -22,11 +22,6 @@ impl Progress {
         Self::start(ProgressBar::new(total), "{bar:30} {pos}/{len} {msg} [{elapsed}]", message.into())
     }
 
-    pub fn bytes(message: impl Into<String>, total: u64) -> Self {
-        let message = format!("{} ({})", message.into(), HumanBytes(total));
-        Self::start(ProgressBar::new(total), "{bar:30} {bytes}/{total_bytes} {msg} [{elapsed}]", message)
-    }
-
     fn start(bar: ProgressBar, template: &str, message: String) -> Self {
         if stderr().is_terminal() {
             bar.set_style(ProgressStyle::with_template(template).expect("the templates above are valid"));
@@ -36,10 +31,6 @@ impl Progress {
             eprintln!("   {message} ...");
         }
         Self { bar, message, started: Instant::now() }
-    }
-
-    pub fn at(&self, position: u64) {
-        self.bar.set_position(position);
     }
 
     /// Counts one more finished item.

@@ -31,10 +31,6 @@ impl<'a> Project<'a> {
         Ok(Self { godot, folder, home })
     }
 
-    pub fn version(&self) -> &str {
-        &self.godot.version
-    }
-
     /// Adds the extension to the project's list of extensions, as an editor does when it opens the project.
     pub fn register_extension(&self) -> Result<()> {
         let list = self.folder.join(".godot/extension_list.cfg");

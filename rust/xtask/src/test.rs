@@ -11,9 +11,7 @@ use crate::checklist::Checklist;
 use crate::crates;
 use crate::demo;
 use crate::godot::{self, Godot};
-use crate::godot3;
 use crate::judge::{self, Tally};
-use crate::misuse;
 use crate::package;
 use crate::panel;
 use crate::platforms;
@@ -49,15 +47,11 @@ const STEPS: &[Step] = &[
     step("suites, exported game", exported).unless(no_template),
     step("wrong facts about memory", |on| suite::wrong_facts(on.workspace, on.godot)),
     step("project settings", |on| suite::own_settings(on.workspace, on.godot)),
-    step("misuse of rust/engine", |on| misuse::run(on.workspace, on.godot)),
     step("without threads", |on| suite::without_threads(on.workspace, on.godot)),
     step("random values", |on| soaked(on, "values")),
-    step("many threads", |on| soaked(on, "threads")),
     step("endurance", |on| soaked(on, "calls")),
-    step("jobs whose arguments change", |on| soaked(on, "jobs")),
     step("several processes and one file", |on| soaked(on, "writers")),
     step("killed while saving", |on| soaked(on, "kill")),
-    step("exchange with Godot 3", |on| soaked(on, "godot3")).unless(no_godot_3),
     step("protobuf oracle", |on| soaked(on, "protobuf")),
     step("a file larger than memory", |on| suite::large_file(on.workspace, on.godot)).unless(no_holes),
     step("double precision, types", double_precision),
@@ -157,17 +151,13 @@ const SHARED_OUT: Access = Access { portable: false, threads: Some(4), threshold
 /// The suites that read and write engine memory.
 const PORTABLE_SUITES: &str = "report,values,rows,objects,conversions,views,random";
 /// The suites whose values are split among threads, or that run in the background.
-const SHARED_SUITES: &str = "batches,large,files,jobs,ownership,messages,dialects,random";
+const SHARED_SUITES: &str = "batches,large,threads,files,jobs,ownership,messages,dialects,random";
 /// The suites that depend on the build of the engine.
 const EXPORTED_SUITES: &str = "values,batches,objects,files,jobs";
 /// The number of random values when a suite runs again: a tenth of the default.
 const FEW: u64 = 400;
 
 // Reasons to skip a step.
-
-fn no_godot_3(_: &Stage<'_>) -> Result<Option<&'static str>> {
-    Ok((!godot3::can_be_had()).then_some("no server build for this system, and no GODOT3_BIN"))
-}
 
 fn no_holes(_: &Stage<'_>) -> Result<Option<&'static str>> {
     Ok((!cfg!(target_os = "linux"))

@@ -14,10 +14,9 @@ use crate::run;
 
 /// The packages to unpack with their dependencies. The engine loads the graphics libraries to open a window.
 /// patchelf sets the folder's paths in the engine.
-const PACKAGES: [&str; 9] = [
+const PACKAGES: [&str; 8] = [
     "godot",
     "godot-template-release",
-    "godot-template-debug",
     "patchelf",
     "libgl1",
     "libegl1",
@@ -49,9 +48,8 @@ pub fn make_ready(home: &Path) -> Result<Godot> {
     let step = Progress::spinner("fitting Godot to its folder");
 
     let program = |name: &str| root.join(PROGRAMS).join(name);
-    let (editor, release, debug) =
-        (program("godot"), program("godot-template-release"), program("godot-template-debug"));
-    for file in [&editor, &release, &debug] {
+    let (editor, release) = (program("godot"), program("godot-template-release"));
+    for file in [&editor, &release] {
         patchelf.run(&["--set-interpreter".as_ref(), &loader(home), file])?;
         patchelf.run(&["--force-rpath".as_ref(), "--set-rpath".as_ref(), run_path.as_ref(), file])?;
     }
@@ -67,7 +65,7 @@ pub fn make_ready(home: &Path) -> Result<Godot> {
         }
     }
     step.done();
-    Ok(Godot { editor, template_release: Some(release), template_debug: Some(debug), version: String::new() })
+    Ok(Godot { editor, template_release: Some(release), version: String::new() })
 }
 
 /// Libraries such as `libname.so.1`.

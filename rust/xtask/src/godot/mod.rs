@@ -90,14 +90,10 @@ pub fn valgrind(workspace: &Workspace, godot: &Godot) -> Result<Command> {
 fn try_program(program: &Path) -> Result<Godot> {
     let version = version(program)?;
     let folder = fs::canonicalize(program).ok().and_then(|real| real.parent().map(Path::to_path_buf));
-    let template = |name: &str| {
-        let file = folder.as_ref()?.join(name);
-        file.is_file().then_some(file)
-    };
+    let template = folder.map(|folder| folder.join("godot-template-release"));
     Ok(Godot {
         editor: program.to_path_buf(),
-        template_release: template("godot-template-release"),
-        template_debug: template("godot-template-debug"),
+        template_release: template.filter(|file| file.is_file()),
         version,
     })
 }

@@ -10,7 +10,6 @@ pub struct Godot {
     /// The editor program, which also runs projects.
     pub editor: PathBuf,
     pub template_release: Option<PathBuf>,
-    pub template_debug: Option<PathBuf>,
     /// The version, as `godot --version` prints it.
     pub version: String,
 }

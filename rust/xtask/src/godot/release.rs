@@ -57,7 +57,7 @@ pub fn programs(home: &Path) -> Result<Godot> {
     let (_, program) = artifact()?;
     let editor = home.join(program.replace("{}", VERSION));
     ensure!(editor.is_file(), "{} is missing", editor.display());
-    Ok(Godot { editor, template_release: None, template_debug: None, version: String::new() })
+    Ok(Godot { editor, template_release: None, version: String::new() })
 }
 
 /// Downloads with `curl`, which every system in the list above has, and which uses the system's proxies and

@@ -39,7 +39,7 @@ const HAS_SERVER: bool = cfg!(all(target_os = "linux", target_arch = "x86_64"));
 
 /// The project's folder in the user's home. This program creates the folder first, because Godot 3.2 reports
 /// an error when it creates the folder itself.
-const USER_FOLDER: &str = "godot/app_userdata/Exchange with Godot 3";
+const USER_FOLDER: &str = "godot/app_userdata/Vectors of Godot 3";
 
 /// A Godot 3 engine that is known to start.
 #[derive(Debug, Clone)]
@@ -68,10 +68,6 @@ impl Godot3 {
         }
         command
     }
-}
-
-pub fn can_be_had() -> bool {
-    HAS_SERVER || env::var_os(VARIABLE).is_some()
 }
 
 /// The engine that `GODOT3_BIN` names, otherwise the engines under `target/godot3`, installed as needed.

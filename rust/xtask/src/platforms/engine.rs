@@ -22,7 +22,7 @@ use crate::suite::{self, Access, Conformance};
 pub const RANDOM: u64 = 200;
 /// All suites except `hostile`, `large` and `classes`. `hostile` repeats the checks of `random` for thousands
 /// of packets, and takes most of an hour under emulation. `large` tests threads, and takes ten minutes.
-pub const SUITES: [&str; 19] = [
+pub const SUITES: [&str; 18] = [
     "surface",
     "report",
     "values",
@@ -38,7 +38,6 @@ pub const SUITES: [&str; 19] = [
     "dialects",
     "conversions",
     "limits",
-    "quirks",
     "views",
     "patches",
     "random",
@@ -144,7 +143,7 @@ pub fn each(
 pub fn started(toolchain: &Toolchain<'_>, name: &str, command: &Command) -> Result<Godot> {
     let editor = toolchain.folder(name);
     starter(command, &editor)?;
-    Ok(Godot { version: godot::version(&editor)?, editor, template_release: None, template_debug: None })
+    Ok(Godot { version: godot::version(&editor)?, editor, template_release: None })
 }
 
 /// Prepares a copy of the project for an engine with few modules. The engine has no physics, and no editor
@@ -187,7 +186,6 @@ impl Emulated<'_> {
             version: godot::version(&editor)?,
             editor,
             template_release: template.is_file().then_some(template),
-            template_debug: None,
         })
     }
 

@@ -146,9 +146,6 @@ fn one(toolchain: &Toolchain<'_>, platform: &'static Platform) -> Result<Row> {
         (Library::Built, engine) => {
             let library = toolchain.library(platform)?;
             row.library = "built";
-            if platform.runner == Runner::Wine {
-                wine::start(toolchain, &library)?;
-            }
             let (version, tally) = match engine {
                 Engine::Debian(architecture) => {
                     engine::conformance(toolchain, platform, architecture, &library)?

@@ -18,8 +18,6 @@ const PACKAGES: [&str; 4] = ["libc-bin", "libwine", "libz-mingw-w64", "wine64"];
 const ZLIB: &str = "usr/x86_64-w64-mingw32/lib/zlib1.dll";
 const OWN_LIBRARIES: &str = "usr/lib/x86_64-linux-gnu/wine/x86_64-windows";
 const PROGRAM: &str = "/usr/lib/wine/wine64";
-/// A program that loads a library and calls its entry symbol without any engine functions.
-const HOST: &str = include_str!("../../platforms/host.c");
 const LIMIT: Duration = Duration::from_secs(600);
 
 /// Wine with its own drive C.
@@ -68,18 +66,4 @@ impl<'a> Wine<'a> {
         command.current_dir(&self.toolchain.workspace.root);
         command
     }
-}
-
-/// Checks that a Windows program can load the library and call its entry symbol.
-pub fn start(toolchain: &Toolchain<'_>, library: &Path) -> Result<()> {
-    let folder = toolchain.folder("host");
-    fs::create_dir_all(&folder)?;
-    let (source, program) = (folder.join("host.c"), folder.join("host.exe"));
-    fs::write(&source, HOST)?;
-    let mut compiler = toolchain.command("x86_64-w64-mingw32-gcc-posix");
-    run::read(compiler.arg("-o").arg(&program).arg(&source))?;
-    let wine = Wine::open(toolchain)?;
-    let outcome = run::watch(wine.command(&program).arg(library), Echo::Nothing, LIMIT)?;
-    ensure!(outcome.code() == Some(0), "the library does not load:\n{}", outcome.log);
-    Ok(())
 }

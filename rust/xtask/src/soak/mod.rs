@@ -1,11 +1,9 @@
 //! `cargo xtask soak`: activities that check random input for a given time, and short slices of them for
 //! `cargo xtask test`.
 
-mod exchange;
 mod fuzz;
 mod kill;
 mod protobuf;
-mod sanitize;
 mod script;
 mod valgrind;
 mod writers;
@@ -17,11 +15,11 @@ use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
 
 use crate::build::{self, Build};
+use crate::godot;
 use crate::godot::Godot;
 use crate::judge::Tally;
 use crate::suite::{self, Access};
 use crate::workspace::Workspace;
-use crate::{godot, godot3};
 
 use Mode::{Direct, Portable, SharedOut};
 
@@ -35,15 +33,9 @@ const ACTIVITIES: &[Activity] = &[
     )
     .modes(&[Direct, Portable, SharedOut])
     .test(&[(Direct, 10_000), (Portable, 1_000), (SharedOut, 1_000)]),
-    activity("threads", "calls", "every method from many threads of Godot at once", script::run)
-        .modes(&[Direct, Portable, SharedOut])
-        .test(&[(Direct, 17_425), (SharedOut, 3_485)]),
     activity("calls", "calls", "every method again and again; memory and objects must not grow", script::run)
         .modes(&[Direct, Portable])
         .test(&[(Direct, 300_000), (Portable, 30_000)]),
-    activity("jobs", "jobs", "background jobs whose arguments are changed and freed meanwhile", script::run)
-        .modes(&[Direct, Portable, SharedOut])
-        .test(&[(Direct, 4_000), (Portable, 400), (SharedOut, 400)]),
     activity(
         "kill",
         "kills",
@@ -53,10 +45,6 @@ const ACTIVITIES: &[Activity] = &[
     .test(&[(Direct, 20)]),
     activity("writers", "rounds", "several processes append to, save, load and lock one file", writers::run)
         .test(&[(Direct, 1)]),
-    activity("godot3", "values", "Godot 3 and Godot 4 exchange files and packets", exchange::run)
-        .modes(&[Direct, Portable])
-        .test(&[(Direct, 1_000), (Portable, 100)])
-        .unless(|| (!godot3::can_be_had()).then_some("no server build for this system, and no GODOT3_BIN")),
     activity(
         "protobuf",
         "checks",
@@ -74,14 +62,13 @@ const ACTIVITIES: &[Activity] = &[
         suite::messages(on.workspace, on.godot).map(Done::from)
     })
     .test(&[(Direct, 1)]),
-    activity("valgrind", "calls", "calls and jobs under memcheck: no invalid access, no leak", valgrind::run)
-        .modes(&[Direct, Portable]),
     activity(
-        "sanitize",
-        "tests",
-        "the Rust tests with the address, leak and thread sanitizers",
-        sanitize::run,
-    ),
+        "valgrind",
+        "calls",
+        "calls, also on several threads, under memcheck: no invalid access, no leak",
+        valgrind::run,
+    )
+    .modes(&[Direct, Portable]),
 ];
 
 type Run = fn(&Stage<'_>, &Work) -> Result<Done>;
@@ -96,12 +83,10 @@ struct Activity {
     modes: &'static [Mode],
     /// The amounts for `cargo xtask test`.
     test: &'static [(Mode, u64)],
-    /// The reason why this machine cannot run the activity, if there is one.
-    unless: fn() -> Option<&'static str>,
 }
 
 const fn activity(name: &'static str, unit: &'static str, help: &'static str, run: Run) -> Activity {
-    Activity { name, unit, help, run, modes: &[Direct], test: &[], unless: || None }
+    Activity { name, unit, help, run, modes: &[Direct], test: &[] }
 }
 
 impl Activity {
@@ -111,10 +96,6 @@ impl Activity {
 
     const fn test(self, test: &'static [(Mode, u64)]) -> Self {
         Self { test, ..self }
-    }
-
-    const fn unless(self, unless: fn() -> Option<&'static str>) -> Self {
-        Self { unless, ..self }
     }
 
     fn named(name: &str) -> Result<&'static Self> {
@@ -168,7 +149,7 @@ pub struct Options {
     /// Print the activities
     #[arg(long)]
     pub list: bool,
-    /// Minutes for each activity, split among its modes; ignored by panics, messages, valgrind and sanitize
+    /// Minutes for each activity, split among its modes; ignored by panics, messages and valgrind
     #[arg(long, value_name = "N", default_value_t = 1.0)]
     pub minutes: f64,
     /// Amount of work for each mode, instead of a time
@@ -273,10 +254,6 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
     let mut lines = Vec::new();
     let mut succeeded = true;
     for activity in chosen {
-        if let Some(reason) = (activity.unless)() {
-            lines.push(format!("{:10} skipped: {reason}", activity.name));
-            continue;
-        }
         for (mode, seconds) in shares(activity, options) {
             let work =
                 Work { name: activity.name, seconds, count: options.count, seed, case: options.case, mode };

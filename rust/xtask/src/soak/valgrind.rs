@@ -20,9 +20,6 @@ const SUPPRESSIONS: &str = include_str!("../../valgrind.supp");
 
 /// The default number of calls.
 const CALLS: u64 = 50_000;
-/// The number of calls for each job.
-const CALLS_PER_JOB: u64 = 125;
-
 /// The time limit. Programs run about thirty times slower under valgrind.
 const LIMIT: Duration = Duration::from_secs(2 * 3600);
 
@@ -43,9 +40,10 @@ pub fn run(on: &Stage<'_>, work: &Work) -> Result<Done> {
 
     let calls = work.count.unwrap_or(CALLS);
     let mut tally = Tally::default();
-    for (name, count) in [("jobs", calls / CALLS_PER_JOB), ("calls", calls)] {
-        let work = Work { name, count: Some(count), ..*work };
-        let engine = script::working(&project, &work, &[("--slack", OWN_MEMORY)]);
+    let mut threads = project.script("res://suites/run.gd", &["--only", "threads"].map(str::to_owned));
+    work.mode.access().apply(&mut threads);
+    let work = Work { name: "calls", count: Some(calls), ..*work };
+    for engine in [threads, script::working(&project, &work, &[("--slack", OWN_MEMORY)])] {
         let mut watched = under(&valgrind, &suppressions, &report, &engine);
         let done = script::judged(&run::watch(&mut watched, Echo::All, LIMIT)?)?;
 

@@ -31,6 +31,8 @@ mod linux;
 
 use access::Held;
 pub use journal::Journal;
+#[cfg(target_os = "linux")]
+use linux::holder;
 
 /// The maximum wait for a lock that another process holds while it writes.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(5);
@@ -534,13 +536,15 @@ fn alone(place: &Path, hold: impl Fn(&Path) -> io::Result<Held>) -> Result<File,
     waited_for(place, hold, Instant::now() + LONGEST_WAIT)?.ok_or_else(|| locked(place))
 }
 
+/// Returns `None`: the system does not report who has locked a file.
+#[cfg(not(target_os = "linux"))]
+fn holder(_place: &Path) -> Option<String> {
+    None
+}
+
 /// The failure that names the process with the lock, if the system reports it.
 fn locked(place: &Path) -> Failure {
-    #[cfg(target_os = "linux")]
-    if let Some(holder) = linux::holder(place) {
-        return Failure::Locked(holder);
-    }
-    Failure::Locked("another process".into())
+    Failure::Locked(holder(place).unwrap_or_else(|| "another process".into()))
 }
 
 /// Fails for names that must not be written to.

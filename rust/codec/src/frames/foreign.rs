@@ -52,6 +52,9 @@ pub struct Layout {
     pub is_godot3: bool,
 }
 
+/// The number of whole records at the start after which [`recognise`] reads no others.
+const ENOUGH_RECORDS: usize = 64;
+
 impl Layout {
     /// All layouts. Of two that fit equally well, [`recognise`] takes the first.
     const ALL: [Self; 4] = [
@@ -160,7 +163,9 @@ impl Fit {
             return fit;
         }
         let (mut at, mut is_damaged) = (0, false);
-        while let Some(frame) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
+        while fit.leading_records < ENOUGH_RECORDS
+            && let Some(frame) = bytes.get(at..).and_then(<[u8]>::first_chunk)
+        {
             let (start, length) = (at + FRAME_BYTES, wire::record_length(*frame) as usize);
             at = start.saturating_add(length);
             if length == 0 || at > size {
@@ -172,13 +177,13 @@ impl Fit {
                 return fit;
             }
             let read = bytes.get(start..at.min(bytes.len())).unwrap_or_default();
-            let is_clean = fit.add(read, start, at.min(size) - start - read.len(), layout);
-            let is_clean = is_clean && at <= size;
+            let is_clean = fit.add(read, start, at.min(size) - start - read.len(), layout) && at <= size;
             is_damaged |= !is_clean;
             fit.clean_records += usize::from(is_clean);
             fit.leading_records += usize::from(!is_damaged);
         }
-        fit.is_whole &= at >= bytes.len() || size > bytes.len();
+        let is_cut = fit.leading_records < ENOUGH_RECORDS && at < bytes.len() && size == bytes.len();
+        fit.is_whole &= !is_cut;
         fit
     }
 

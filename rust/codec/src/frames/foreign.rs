@@ -52,8 +52,8 @@ pub struct Layout {
     pub is_godot3: bool,
 }
 
-/// The number of whole records at the start after which [`recognise`] reads no others.
-const ENOUGH_RECORDS: usize = 64;
+/// The number of records that [`recognise`] reads.
+const MOST_RECORDS: usize = 64;
 
 impl Layout {
     /// All layouts. Of two that fit equally well, [`recognise`] takes the first.
@@ -163,9 +163,8 @@ impl Fit {
             return fit;
         }
         let (mut at, mut is_damaged) = (0, false);
-        while fit.leading_records < ENOUGH_RECORDS
-            && let Some(frame) = bytes.get(at..).and_then(<[u8]>::first_chunk)
-        {
+        for _ in 0..MOST_RECORDS {
+            let Some(frame) = bytes.get(at..).and_then(<[u8]>::first_chunk) else { break };
             let (start, length) = (at + FRAME_BYTES, wire::record_length(*frame) as usize);
             at = start.saturating_add(length);
             if length == 0 || at > size {
@@ -182,8 +181,8 @@ impl Fit {
             fit.clean_records += usize::from(is_clean);
             fit.leading_records += usize::from(!is_damaged);
         }
-        let is_cut = fit.leading_records < ENOUGH_RECORDS && at < bytes.len() && size == bytes.len();
-        fit.is_whole &= !is_cut;
+        let left = bytes.len().saturating_sub(at);
+        fit.is_whole &= !(1..FRAME_BYTES).contains(&left) || size > bytes.len();
         fit
     }
 

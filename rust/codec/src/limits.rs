@@ -229,7 +229,7 @@ impl Limits {
 
     /// Whether [`Limits::max_key_comparisons`] is set.
     #[inline(always)]
-    pub fn limits_key_comparisons(&self) -> bool {
+    pub(crate) fn limits_key_comparisons(&self) -> bool {
         self.max_key_comparisons != u64::MAX
     }
 
@@ -294,14 +294,14 @@ impl Default for Limits {
 
 /// The different names so far. Names are random hashes, which attackers cannot predict.
 #[derive(Debug, Default)]
-pub struct SeenNames {
+struct SeenNames {
     hashes: HashSet<u64>,
     random: RandomState,
 }
 
 impl SeenNames {
     /// Adds a name. Returns the number of comparisons that an engine may need to find or add it.
-    pub fn add(&mut self, name: &[u8]) -> u64 {
+    fn add(&mut self, name: &[u8]) -> u64 {
         let others = self.hashes.len() as u64;
         let is_new = self.hashes.insert(self.random.hash_one(name));
         let names = if is_new { others } else { others / LOOKUPS_PER_NAME };

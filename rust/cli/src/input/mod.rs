@@ -4,8 +4,10 @@ mod place;
 mod progress;
 mod wrapped;
 
+use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::{self, Read as _};
+use std::mem;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::{Mutex, mpsc};
@@ -424,7 +426,7 @@ impl Input {
         /// Several groups per core, so that one busy core does not delay the others.
         const PER_CORE: usize = 8;
 
-        let mut process = |values: &mut Vec<(u64, u64, Vec<u8>)>| {
+        let mut process = |values: &[(u64, u64, Cow<'_, [u8]>)]| {
             let size = values.len().div_ceil(rayon::current_num_threads() * PER_CORE).max(1);
             let groups = values.par_chunks(size).map(|group| {
                 let mut found = T::default();
@@ -434,21 +436,26 @@ impl Input {
                 (found, done)
             });
             let groups: Vec<_> = groups.collect();
-            values.clear();
             groups.into_iter().try_for_each(|(found, done)| take(found).and(done))
         };
         let (mut values, mut held) = (Vec::new(), 0);
         let read = self.each(0..u64::MAX, |index, offset, bytes| {
-            values.push((index, offset, bytes.to_vec()));
+            if bytes.len() >= AT_ONCE {
+                process(&mem::take(&mut values))?;
+                held = 0;
+                // A value of this size is not copied.
+                return process(&[(index, offset, Cow::Borrowed(bytes))]);
+            }
+            values.push((index, offset, Cow::Owned(bytes.to_vec())));
             held += bytes.len();
             if held < AT_ONCE {
                 return Ok(());
             }
             held = 0;
-            process(&mut values)
+            process(&mem::take(&mut values))
         });
         // If reading fails, the values before the damage are still processed.
-        process(&mut values).and(read)
+        process(&values).and(read)
     }
 
     /// The number of bytes that [`Input::raw`] returns.

@@ -20,10 +20,11 @@ use crate::variant::built::Built;
 use crate::variant::classes::Registry;
 use crate::variant::classes::graph::Graph;
 use crate::variant::classes::reader::ObjectReader;
+use crate::variant::classes::tagging::Tagging;
+use crate::variant::classes::untagging::Untagging;
 use crate::variant::input::Reading;
 use crate::variant::nested::Nested;
-use crate::variant::source::registered::Registered;
-use crate::variant::source::{Live, Objects};
+use crate::variant::source::{Live, ObjectForm as _, Objects};
 use crate::variant::splitter::Splitter;
 
 /// Encodes a value. If `strict`, a value that would decode to a different value is an error.
@@ -48,7 +49,7 @@ pub fn encode_to(
     strict: bool,
 ) -> Result<()> {
     let options = EncodeOptions { precision: Some(PRECISION), strict_text: strict };
-    let _running = objects.are_full().then(Nested::enter).transpose()?;
+    let _running = objects.runs_getters().then(Nested::enter).transpose()?;
     let mut live = Live::new(value, objects, strict);
     if live.is_small() {
         let mut small = [0; SMALL_BYTES];
@@ -94,7 +95,7 @@ fn encode_packed(
 /// As [`encode`]; then nothing has been appended.
 pub fn append(out: &mut Vec<u8>, value: &Variant, objects: Objects<'_>, strict: bool) -> Result<()> {
     let options = EncodeOptions { precision: Some(PRECISION), strict_text: strict };
-    let _running = objects.are_full().then(Nested::enter).transpose()?;
+    let _running = objects.runs_getters().then(Nested::enter).transpose()?;
     encode_with(value, objects, options, |encoded| {
         let bytes = match &encoded {
             Encoded::InBuffer(bytes) => bytes,
@@ -112,20 +113,26 @@ pub fn encode_registered(value: &Variant, registry: &Registry) -> Result<PackedB
     // Getters may change the caller's variable.
     let value = value.clone();
     let graph = Graph::of(&value, registry)?;
-    encode(&value, Objects::Registered(&Registered { graph: &graph, registry }), true)
+    let mut bytes = PackedByteArray::new();
+    encode_tagged(Tagging { value: &value, graph: &graph, registry }, |written| {
+        set_bytes(&mut bytes, written)
+    })?;
+    Ok(bytes)
 }
 
-/// Appends the bytes of a value whose objects are in `graph`, as [`append`] does.
+/// Appends the bytes of a value whose objects are of registered classes, as [`append`] does.
 ///
 /// # Errors
 /// As [`encode_registered`]; then nothing has been appended.
-pub fn append_registered(
-    out: &mut Vec<u8>,
-    value: &Variant,
-    graph: &Graph,
-    registry: &Registry,
-) -> Result<()> {
-    append(out, value, Objects::Registered(&Registered { graph, registry }), true)
+pub fn append_registered(out: &mut Vec<u8>, tagging: Tagging<'_>) -> Result<()> {
+    encode_tagged(tagging, |written| frames::try_append(out, written))
+}
+
+fn encode_tagged(mut tagging: Tagging<'_>, take: impl FnOnce(&[u8]) -> Result<()>) -> Result<()> {
+    with_encoder(EncodeOptions { precision: Some(PRECISION), strict_text: true }, |encoder| {
+        tagging.write_into(encoder)?;
+        take(encoder.output().written())
+    })
 }
 
 /// An encoded value before it is copied to its destination.
@@ -259,14 +266,13 @@ pub fn decode_registered(
     let _running = Nested::enter()?;
     let data = input.bytes().get(part).unwrap_or_default();
     let objects = ObjectReader::new(Arc::clone(registry), data, limits, target);
-    let mut builder = VariantBuilder::new(reading).with_objects(objects, data);
+    let mut untagging = Untagging::new(VariantBuilder::new(reading), objects, data);
     let mut decoder = Decoder::new(data, Strictness::Strict, limits).after(spent.clone());
-    let end = decoder.decode_only(&mut builder).map_err(|error| match error.kind() {
+    let end = decoder.decode_only(&mut untagging).map_err(|error| match error.kind() {
         ErrorKind::ObjectsNotAllowed => error.with_kind(ErrorKind::Object(FULL_OBJECT.into())).shifted(start),
         _ => error.shifted(start),
     })?;
     *spent = decoder.spent();
-    let (built, objects) = builder.finish_with_objects();
-    objects.map_or(Ok(()), |objects| objects.complete()).map_err(|error| error.shifted(start))?;
+    let built = untagging.finish().map_err(|error| error.shifted(start))?;
     Ok((built, start + end))
 }

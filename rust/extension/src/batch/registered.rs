@@ -15,6 +15,7 @@ use super::spread::own_if;
 use crate::value;
 use crate::variant::classes::Registry;
 use crate::variant::classes::graph::Graph;
+use crate::variant::classes::tagging::Tagging;
 use crate::variant::input::{Input, Reading};
 use crate::variant::keys::KeyCache;
 use crate::variant::source::element;
@@ -80,7 +81,7 @@ pub fn frame(values: &AnyArray, registry: &Registry) -> Result<Vec<Vec<u8>>, Fai
                     )));
                 }
             }
-            value::append_registered(&mut part, value, &graph, registry)
+            value::append_registered(&mut part, Tagging { value, graph: &graph, registry })
         };
         frame().map_err(|error| Failed::one(index, error))?;
     }

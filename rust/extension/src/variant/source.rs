@@ -1,7 +1,5 @@
 //! Live Variant → events.
 
-pub mod registered;
-
 use std::ops::Range;
 
 use godot::builtin::{Callable, GString, NodePath, Signal, StringName, Variant};
@@ -16,15 +14,71 @@ use variant_engine::{
     run_bytes, text_of,
 };
 
-use registered::{Registered, has_tag};
-
 use super::lost_objects;
 use super::nested::Nested;
 use super::splitter::{Splitter, Tail, TailItems};
 use super::stored::{StoredProperties, script_path, type_label};
 use crate::thresholds::SMALL_BYTES;
 
-/// The form in which objects are written.
+/// How objects are written, and containers that hold objects.
+pub trait ObjectForm: Copy {
+    /// Whether getters run while a value is written.
+    fn runs_getters(self) -> bool;
+
+    /// Whether a reader gets objects of the classes that containers declare.
+    fn keeps_classes(self) -> bool;
+
+    /// Whether values that have a meaning only in the running game are errors.
+    fn refuses_ids(self) -> bool;
+
+    /// The declared element type as it is written.
+    ///
+    /// # Errors
+    /// Fails if no reader could use the type.
+    fn declared(self, declared: ContainerType) -> Result<Declared>;
+
+    /// Writes an object that is neither null nor freed.
+    ///
+    /// # Errors
+    /// Fails if the object cannot be written.
+    fn write_object<S: Sink>(
+        walker: Walker<'_, '_, Self>,
+        object: &Variant,
+        id: u64,
+        sink: &mut S,
+        depth: u32,
+    ) -> Result<()>;
+
+    /// Writes an Array.
+    ///
+    /// # Errors
+    /// Fails if an element cannot be written.
+    #[inline(always)]
+    fn write_array<'a, S: Sink>(
+        walker: Walker<'a, '_, Self>,
+        array: &'a Variant,
+        sink: &mut S,
+        depth: u32,
+    ) -> Result<()> {
+        walker.write_bare_array(array, sink, depth)
+    }
+
+    /// Writes a Dictionary.
+    ///
+    /// # Errors
+    /// Fails if a key or a value cannot be written.
+    #[inline(always)]
+    fn write_dictionary<'a, S: Sink>(
+        walker: Walker<'a, '_, Self>,
+        dictionary: &'a Variant,
+        sink: &mut S,
+        depth: u32,
+    ) -> Result<()> {
+        walker.write_bare_dictionary(dictionary, sink, depth)
+    }
+}
+
+/// The forms of the engine's own format.
 #[derive(Clone, Copy)]
 pub enum Objects<'c> {
     /// By instance id.
@@ -37,8 +91,6 @@ pub enum Objects<'c> {
     Refused,
     /// With class and properties. Getters run, so this is for the calling thread only.
     Full(&'c StoredProperties),
-    /// As plain containers if their classes have been registered; otherwise like `Refused`.
-    Registered(&'c Registered<'c>),
 }
 
 impl<'c> Objects<'c> {
@@ -46,22 +98,61 @@ impl<'c> Objects<'c> {
     pub fn full_or(otherwise: Self, full: bool, stored: &'c StoredProperties) -> Self {
         if full { Self::Full(stored) } else { otherwise }
     }
+}
 
-    /// Whether getters run.
-    pub fn are_full(self) -> bool {
+impl ObjectForm for Objects<'_> {
+    fn runs_getters(self) -> bool {
         matches!(self, Self::Full(_))
     }
 
-    /// Whether values that have a meaning only in the running game are errors.
-    fn refuse_ids(self) -> bool {
-        matches!(self, Self::Refused | Self::Registered(_))
+    fn keeps_classes(self) -> bool {
+        matches!(self, Self::Full(_))
+    }
+
+    fn refuses_ids(self) -> bool {
+        matches!(self, Self::Refused)
+    }
+
+    fn declared(self, declared: ContainerType) -> Result<Declared> {
+        match (declared, self) {
+            (ContainerType::Object { .. }, Self::AsIds { .. }) => Ok(Declared::EncodedObject),
+            (ContainerType::Object { class, script: None }, Self::Refused)
+                if class == "EncodedObjectAsID" =>
+            {
+                Ok(Declared::EncodedObject)
+            }
+            (declared @ ContainerType::Object { .. }, Self::Refused) => Err(Error::object(format!(
+                "a container with elements of type {} would be read as one of EncodedObjectAsID; save it untyped or with FastVariantClasses, or pass `full_objects`, which saves exported variables only",
+                type_label(&declared)
+            ))),
+            (declared, _) => Declared::of(declared),
+        }
+    }
+
+    fn write_object<S: Sink>(
+        walker: Walker<'_, '_, Self>,
+        object: &Variant,
+        id: u64,
+        sink: &mut S,
+        depth: u32,
+    ) -> Result<()> {
+        match walker.objects {
+            Self::AsIds { warns } => {
+                if warns {
+                    lost_objects::note_id(object);
+                }
+                sink.object_id(id)
+            }
+            Self::Refused => Err(lost_objects::refused(object)),
+            Self::Full(stored) => walker.write_full_object(stored, object, sink, depth),
+        }
     }
 }
 
 #[derive(Clone, Copy)]
 pub struct Live<'a, 's> {
     variant: &'a Variant,
-    walker: Walker<'a, 's>,
+    walker: Walker<'a, 's, Objects<'s>>,
 }
 
 impl<'a, 's> Live<'a, 's> {
@@ -70,11 +161,10 @@ impl<'a, 's> Live<'a, 's> {
         Self { variant, walker: Walker::new(objects, strict) }
     }
 
-    /// This source, splitting large containers among threads. Full and registered objects rule this out: while getters
-    /// run, no other thread may read.
+    /// This source, splitting large containers among threads. Full objects rule this out: while getters run, no
+    /// other thread may read.
     pub fn with_splitter(self, splitter: &'s Splitter<'a>) -> Self {
-        let on_threads = matches!(self.walker.objects, Objects::AsIds { .. } | Objects::Refused);
-        let splitter = on_threads.then_some(splitter);
+        let splitter = (!self.walker.objects.runs_getters()).then_some(splitter);
         Self { walker: Walker { splitter, ..self.walker }, ..self }
     }
 
@@ -107,10 +197,7 @@ impl<'a, 's> Live<'a, 's> {
 
 impl Source for Live<'_, '_> {
     fn write_into<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
-        match self.walker.objects {
-            Objects::Registered(registered) => self.walker.write_root(registered, self.variant, sink),
-            _ => self.walker.write_into(self.variant, sink, 0),
-        }
+        self.walker.write_into(self.variant, sink, 0)
     }
 }
 
@@ -138,11 +225,11 @@ where
 
 /// Writes a Variant and what it holds, recursively.
 #[derive(Clone, Copy)]
-struct Walker<'a, 's> {
-    objects: Objects<'s>,
+pub struct Walker<'a, 's, F> {
+    pub objects: F,
     /// Whether a value that would decode to a different value is an error.
     strict: bool,
-    reader: Reader,
+    pub reader: Reader,
     splitter: Option<&'s Splitter<'a>>,
     /// The deepest allowed level of a container. Strict readers limit levels in keys further.
     deepest: u32,
@@ -156,14 +243,14 @@ const CHECK_INTERVAL: usize = 8;
 /// The maximum number of elements of one type that are passed to the sink in one call.
 const MAX_RUN: usize = 4096;
 
-impl<'a, 's> Walker<'a, 's> {
-    fn new(objects: Objects<'s>, strict: bool) -> Self {
+impl<'a, 's, F: ObjectForm> Walker<'a, 's, F> {
+    pub fn new(objects: F, strict: bool) -> Self {
         let reader = Reader::new();
         Self { objects, strict, reader, splitter: None, deepest: format::MAX_DEPTH, refuses_nulls: false }
     }
 
     /// This walker without a splitter, for Variants that do not live long enough for other threads.
-    fn without_splitter<'b>(self) -> Walker<'b, 's> {
+    pub fn without_splitter<'b>(self) -> Walker<'b, 's, F> {
         let Self { objects, strict, reader, deepest, refuses_nulls, .. } = self;
         Walker { objects, strict, reader, splitter: None, deepest, refuses_nulls }
     }
@@ -182,7 +269,7 @@ impl<'a, 's> Walker<'a, 's> {
 
     /// Refuses a container that is too deep inside a key.
     #[inline(always)]
-    fn check_key_depth(self, depth: u32) -> Result<()> {
+    pub fn check_key_depth(self, depth: u32) -> Result<()> {
         if depth > self.deepest {
             return Err(ErrorKind::KeyTooDeep { limit: format::MAX_KEY_DEPTH }.into());
         }
@@ -221,7 +308,7 @@ impl<'a, 's> Walker<'a, 's> {
 
     /// Whether values that have a meaning only in the running game are errors; for full objects, only if strict.
     fn refuses_losses(self) -> bool {
-        self.objects.refuse_ids() || self.strict && self.objects.are_full()
+        self.objects.refuses_ids() || self.strict && self.objects.runs_getters()
     }
 
     /// Fails for a Callable that would be read as an empty one, if losses are refused.
@@ -235,13 +322,17 @@ impl<'a, 's> Walker<'a, 's> {
         }
     }
 
-    fn write_into<S: Sink>(self, variant: &'a Variant, sink: &mut S, depth: u32) -> Result<()> {
+    /// Writes a value.
+    ///
+    /// # Errors
+    /// Fails if the value cannot be written; the error has the path.
+    pub fn write_into<S: Sink>(self, variant: &'a Variant, sink: &mut S, depth: u32) -> Result<()> {
         if depth > format::MAX_DEPTH {
             return Err(ErrorKind::TooDeep.into());
         }
         match self.reader.ty(variant) {
             Some(VariantType::Array) => self.write_array(variant, sink, depth),
-            Some(VariantType::Dictionary) => self.write_dictionary(variant, sink, depth),
+            Some(VariantType::Dictionary) => F::write_dictionary(self, variant, sink, depth),
             Some(VariantType::Object) => self.write_object(variant, sink, depth),
             _ => match self.write_small(variant, sink) {
                 Some(written) => written,
@@ -320,7 +411,7 @@ impl<'a, 's> Walker<'a, 's> {
     ) -> bool {
         let Some(splitter) = self.splitter else { return false };
         let Some(per_part) = Splitter::per_part(written - start, done, left) else { return false };
-        let refuses_ids = self.objects.refuse_ids();
+        let refuses_ids = self.objects.refuses_ids();
         splitter.add(written, Tail { items: items(), strict: self.strict, refuses_ids, depth, per_part });
         true
     }
@@ -331,7 +422,7 @@ impl<'a, 's> Walker<'a, 's> {
             use VariantType::{Array, Dictionary, Object};
             self.reader.ty(value).is_none_or(|ty| matches!(ty, Array | Dictionary | Object))
         };
-        if !self.objects.are_full() {
+        if !self.objects.runs_getters() {
             return false;
         }
         if self.reader.ty(container) == Some(VariantType::Array) {
@@ -353,16 +444,17 @@ impl<'a, 's> Walker<'a, 's> {
         // Getters may change any container, and reading a read-only Array may modify it, so write a copy.
         if self.runs_getters(variant) || self.reader.reading_changes(variant) {
             let copy = variant.call("duplicate", &[]);
-            return self.without_splitter().write_array_in_place(&copy, sink, depth);
+            return F::write_array(self.without_splitter(), &copy, sink, depth);
         }
-        match self.objects {
-            Objects::Registered(registered) => self.write_registered_array(registered, variant, sink, depth),
-            _ => self.write_array_in_place(variant, sink, depth),
-        }
+        F::write_array(self, variant, sink, depth)
     }
 
+    /// Writes an Array as its elements.
+    ///
+    /// # Errors
+    /// Fails if an element cannot be written.
     #[inline(never)]
-    fn write_array_in_place<S: Sink>(self, variant: &'a Variant, sink: &mut S, depth: u32) -> Result<()> {
+    pub fn write_bare_array<S: Sink>(self, variant: &'a Variant, sink: &mut S, depth: u32) -> Result<()> {
         self.check_key_depth(depth)?;
         let elements = self.reader.elements(variant);
         let mut array = match self.reader.array_type(variant) {
@@ -417,42 +509,28 @@ impl<'a, 's> Walker<'a, 's> {
         len: usize,
         declared: ContainerType,
     ) -> Result<S::Array> {
-        let declared = self.declared(declared)?;
+        let declared = self.objects.declared(declared)?;
         sink.begin_array(len, declared.borrowed(self.reader))
     }
 
     #[inline(never)]
     fn begin_dictionary<S: Sink>(self, variant: &Variant, sink: &mut S, len: usize) -> Result<S::Dictionary> {
         let (key, value) = self.reader.dictionary_types(variant);
-        let (key, value) = (self.declared(key)?, self.declared(value)?);
+        let (key, value) = (self.objects.declared(key)?, self.objects.declared(value)?);
         sink.begin_dictionary(len, key.borrowed(self.reader), value.borrowed(self.reader))
     }
 
-    #[inline(always)]
-    fn write_dictionary<S: Sink>(self, variant: &'a Variant, sink: &mut S, depth: u32) -> Result<()> {
-        match self.objects {
-            Objects::Registered(registered) => {
-                self.write_registered_dictionary(registered, variant, sink, depth)
-            }
-            _ => self.write_bare_dictionary(variant, sink, depth),
-        }
-    }
-
-    /// Writes a Dictionary without a tag for its types.
-    fn write_dictionary_in_place<S: Sink>(
+    /// Writes a Dictionary as its entries.
+    ///
+    /// # Errors
+    /// Fails if a key or a value cannot be written.
+    #[inline(never)]
+    pub fn write_bare_dictionary<S: Sink>(
         self,
         variant: &'a Variant,
         sink: &mut S,
         depth: u32,
     ) -> Result<()> {
-        if self.has_key_like_tag(variant) {
-            return self.write_plain(variant, sink, depth);
-        }
-        self.write_bare_dictionary(variant, sink, depth)
-    }
-
-    #[inline(never)]
-    fn write_bare_dictionary<S: Sink>(self, variant: &'a Variant, sink: &mut S, depth: u32) -> Result<()> {
         self.check_key_depth(depth)?;
         if self.strict {
             self.check_values(variant)?;
@@ -530,9 +608,8 @@ impl<'a, 's> Walker<'a, 's> {
     fn fits(self, declared: &ContainerType, value: &Variant) -> bool {
         let found =
             if self.is_written_as_nil(value) { Some(VariantType::Nil) } else { self.reader.ty(value) };
-        declared.takes_type(found, |class, script| match self.objects {
-            Objects::AsIds { .. } | Objects::Refused => true,
-            Objects::Full(_) | Objects::Registered(_) => is_instance(value, class, script),
+        declared.takes_type(found, |class, script| {
+            !self.objects.keeps_classes() || is_instance(value, class, script)
         })
     }
 
@@ -665,30 +742,6 @@ impl<'a, 's> Walker<'a, 's> {
         sink.signal(Text::Utf32(self.units_of(&name)), object)
     }
 
-    fn declared(self, declared: ContainerType) -> Result<Declared> {
-        Ok(match (declared, self.objects) {
-            (ContainerType::Untyped, _) => Declared::Untyped,
-            (declared, Objects::Registered(_)) if has_tag(&declared) => Declared::Untyped,
-            (ContainerType::Object { .. }, Objects::AsIds { .. }) => Declared::EncodedObject,
-            (ContainerType::Object { class, script: None }, Objects::Refused)
-                if class == "EncodedObjectAsID" =>
-            {
-                Declared::EncodedObject
-            }
-            (declared @ ContainerType::Object { .. }, Objects::Refused) => {
-                return Err(Error::object(format!(
-                    "a container with elements of type {} would be read as one of EncodedObjectAsID; save it untyped or with FastVariantClasses, or pass `full_objects`, which saves exported variables only",
-                    type_label(&declared)
-                )));
-            }
-            (ContainerType::Object { script: Some(script), .. }, _) => {
-                Declared::Script(script_path(&script)?)
-            }
-            (ContainerType::Object { class, script: None }, _) => Declared::Class(GString::from(&class)),
-            (ContainerType::Builtin(ty), _) => Declared::Builtin(ty),
-        })
-    }
-
     #[inline(never)]
     fn write_object<S: Sink>(self, variant: &Variant, sink: &mut S, depth: u32) -> Result<()> {
         let id = self.reader.live_object_id(variant);
@@ -701,17 +754,17 @@ impl<'a, 's> Walker<'a, 's> {
             // Null or freed: written as Nil, as the engine does.
             return sink.nil();
         }
-        let stored = match self.objects {
-            Objects::AsIds { warns } => {
-                if warns {
-                    lost_objects::note_id(variant);
-                }
-                return sink.object_id(id);
-            }
-            Objects::Refused => return Err(lost_objects::refused(variant)),
-            Objects::Full(stored) => stored,
-            Objects::Registered(registered) => return self.write_registered(registered, id, sink, depth),
-        };
+        F::write_object(self, variant, id, sink, depth)
+    }
+
+    /// Writes an object with its class and properties.
+    fn write_full_object<S: Sink>(
+        self,
+        stored: &StoredProperties,
+        variant: &Variant,
+        sink: &mut S,
+        depth: u32,
+    ) -> Result<()> {
         let Ok(object) = variant.try_to::<Gd<Object>>() else {
             return sink.nil();
         };
@@ -743,7 +796,7 @@ impl<'a, 's> Walker<'a, 's> {
 /// # Errors
 /// Fails if the value cannot be encoded; the error has the path.
 pub fn encoded_size(value: &Variant, objects: Objects<'_>) -> Result<usize> {
-    let _running = objects.are_full().then(Nested::enter).transpose()?;
+    let _running = objects.runs_getters().then(Nested::enter).transpose()?;
     let mut measure = Measure::counting(EncodeOptions { precision: Some(PRECISION), strict_text: false });
     Live::new(value, objects, false).write_into(&mut measure)?;
     Ok(measure.bytes())
@@ -810,7 +863,7 @@ enum Name {
 }
 
 /// A declared element type as it is written.
-enum Declared {
+pub enum Declared {
     Untyped,
     Builtin(VariantType),
     EncodedObject,
@@ -819,6 +872,19 @@ enum Declared {
 }
 
 impl Declared {
+    /// The type under its own name.
+    ///
+    /// # Errors
+    /// Fails if it is a script that no reader could load.
+    pub fn of(declared: ContainerType) -> Result<Self> {
+        Ok(match declared {
+            ContainerType::Untyped => Self::Untyped,
+            ContainerType::Builtin(ty) => Self::Builtin(ty),
+            ContainerType::Object { class, script: None } => Self::Class(GString::from(&class)),
+            ContainerType::Object { script: Some(script), .. } => Self::Script(script_path(&script)?),
+        })
+    }
+
     fn borrowed(&self, reader: Reader) -> ElementType<'_> {
         match self {
             Self::Untyped => ElementType::Untyped,

@@ -12,14 +12,13 @@ use variant_codec::{EncodeOptions, Error, Result, Strictness, VariantType};
 use variant_engine::{Building, Conversions, PRECISION, Reader, Unfinished};
 
 use super::built::{Built, ConversionCounts, CreatedObjects};
-use super::classes::reader::ObjectReader;
 use super::input::{Input, Reading};
 use super::keys::{CachedKey, KeyCache, RowCursor};
 use super::part_tasks::PartDispatcher;
 use crate::thresholds::{LARGE_BYTES, engine_is_as_fast};
 
 pub struct VariantBuilder<'k, 's> {
-    building: Building<'s>,
+    pub(in crate::variant) building: Building<'s>,
     strictness: Strictness,
     reader: Reader,
     conversions: &'static Conversions,
@@ -36,12 +35,7 @@ pub struct VariantBuilder<'k, 's> {
     dropped: usize,
     /// The number of characters in the texts to which containers were converted.
     converted_text: usize,
-    created: CreatedObjects,
-    /// Makes objects of registered classes.
-    objects: Option<Box<ObjectReader>>,
-    /// The part of the input being read, and the offset of the value that started last.
-    data: &'k [u8],
-    value_at: usize,
+    pub(in crate::variant) created: CreatedObjects,
     /// Hands parts to other threads.
     parts: Option<PartDispatcher<'k, 's>>,
 }
@@ -75,22 +69,8 @@ impl<'k, 's> VariantBuilder<'k, 's> {
             dropped: 0,
             converted_text: 0,
             created: CreatedObjects::default(),
-            objects: None,
-            data: &[],
-            value_at: 0,
             parts: None,
         }
-    }
-
-    /// This builder, creating objects of registered classes from a part of the input.
-    pub fn with_objects(self, objects: ObjectReader, data: &'k [u8]) -> Self {
-        Self { objects: Some(Box::new(objects)), data, ..self }
-    }
-
-    /// The value, whose objects have no properties yet, and the reader that sets the properties.
-    pub fn finish_with_objects(mut self) -> (Built, Option<Box<ObjectReader>>) {
-        let objects = self.objects.take();
-        (self.finish(), objects)
     }
 
     pub fn with_parts(self, parts: PartDispatcher<'k, 's>) -> Self {

@@ -7,7 +7,7 @@ use godot::obj::Singleton;
 use variant_codec::error::Oddity;
 use variant_codec::format::BOM;
 use variant_codec::stream::{
-    Decoder, ElementType, Header, Lanes, NodePathParts, Part, PartSink, Precision, Sink, Text,
+    Decoder, ElementType, Lanes, NodePathParts, Part, PartSink, Precision, Sink, Text,
 };
 use variant_codec::{Error, ErrorKind, Result, Strictness, VariantType};
 use variant_engine::{Building, ContainerType, StringSlots, raw_string, run_bytes, string};
@@ -15,9 +15,7 @@ use variant_engine::{Building, ContainerType, StringSlots, raw_string, run_bytes
 use super::typed::{TypedArray, TypedDictionary};
 use super::{Key, VariantBuilder};
 use crate::variant::built::{ConversionCounts, CreatedObjects};
-use crate::variant::classes::tag;
 use crate::variant::keys::RowCursor;
-use crate::variant::lost_objects;
 use crate::variant::objects::NewObject;
 use crate::variant::part_tasks::{PartSlots, PartTask};
 
@@ -27,25 +25,9 @@ pub struct ArrayFrame(Option<Box<TypedArray>>);
 
 /// A Dictionary under construction; small, because each level of nesting has one on the stack.
 pub struct DictionaryFrame {
-    special: Option<Special>,
+    typed: Option<Box<TypedDictionary>>,
     len: usize,
     cursor: RowCursor,
-}
-
-enum Special {
-    Typed(Box<TypedDictionary>),
-    /// A Dictionary that stands for another value; the reader of objects handles it.
-    Tagged,
-}
-
-impl DictionaryFrame {
-    #[inline(always)]
-    fn typed(&self) -> Option<&TypedDictionary> {
-        match &self.special {
-            Some(Special::Typed(typed)) => Some(typed),
-            _ => None,
-        }
-    }
 }
 
 impl<'s> VariantBuilder<'_, 's> {
@@ -73,26 +55,11 @@ impl<'s> VariantBuilder<'_, 's> {
 }
 
 impl VariantBuilder<'_, '_> {
-    /// Puts the value that a Dictionary with a tag stands for.
-    #[inline(never)]
-    fn end_tagged(&mut self) -> Result<()> {
-        if let Some(objects) = &mut self.objects {
-            self.building.close_detached();
-            self.building.put(objects.end()?);
-        }
-        Ok(())
-    }
-
     /// Puts an EncodedObjectAsID, which equals no other value.
     pub fn put_stand_in(&mut self, id: u64) {
         let stand_in = ClassDb::singleton().instantiate("EncodedObjectAsID");
         stand_in.call("set_object_id", &[id.cast_signed().to_variant()]);
         self.building.put(stand_in);
-    }
-
-    /// Fails for an object written by instance id, if objects must be of registered classes.
-    pub(super) fn refuse_lost(&self) -> Result<()> {
-        if self.objects.is_none() || self.lost_objects_as_null { Ok(()) } else { Err(lost_objects::lost()) }
     }
 }
 
@@ -101,10 +68,6 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
     type Dictionary = DictionaryFrame;
     type Object = NewObject;
     type Strings = StringSlots<'s>;
-    #[inline(always)]
-    fn value_starts(&mut self, at: usize, _header: Header) {
-        self.value_at = at;
-    }
 
     #[inline(always)]
     fn nil(&mut self) -> Result<()> {
@@ -151,12 +114,6 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
 
     #[inline(always)]
     fn raw_text(&mut self, ty: VariantType, bytes: &[u8]) -> Result<bool> {
-        if let Some(objects) = &mut self.objects
-            && self.building.is_detached()
-            && objects.passes(bytes)
-        {
-            return Ok(true);
-        }
         if ty == VariantType::StringName {
             return Ok(false);
         }
@@ -225,9 +182,6 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
     }
 
     fn signal(&mut self, name: Text<'_>, object: u64) -> Result<()> {
-        if object != 0 && self.objects.is_some() {
-            return Err(Error::object("a Signal has no meaning to a reader; connect it after loading"));
-        }
         if self.building.put_signal(name, object) {
             return Ok(());
         }
@@ -242,7 +196,6 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
         } else if self.lost_objects_as_null {
             return self.nil();
         } else {
-            self.refuse_lost()?;
             self.put_stand_in(id);
         }
         Ok(())
@@ -342,49 +295,32 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
         key: ElementType<'_>,
         value: ElementType<'_>,
     ) -> Result<DictionaryFrame> {
-        let may_be_tagged = self.objects.as_mut().is_some_and(|objects| !objects.takes_plain());
-        let special = match (key, value) {
+        let typed = match (key, value) {
             (ElementType::Untyped, ElementType::Untyped) => {
-                if let Some(objects) = &mut self.objects
-                    && may_be_tagged
-                    && tag::is_first_key(self.data, self.value_at)
-                {
-                    objects.begin(self.value_at, len, self.building.is_detached());
-                    self.building.open_detached();
-                    Some(Special::Tagged)
-                } else {
-                    self.building.open_dictionary(&ContainerType::Untyped, &ContainerType::Untyped);
-                    None
-                }
+                self.building.open_dictionary(&ContainerType::Untyped, &ContainerType::Untyped);
+                None
             }
             _ => {
                 let (key, value) = (self.declared(key)?, self.declared(value)?);
                 self.building.open_dictionary(&key, &value);
                 let (created_before, unused) = (self.created.len(), CreatedObjects::default());
-                let typed = TypedDictionary { key, value, keeps_entry: true, created_before, unused };
-                Some(Special::Typed(Box::new(typed)))
+                Some(Box::new(TypedDictionary { key, value, keeps_entry: true, created_before, unused }))
             }
         };
-        let cursor = RowCursor::start(len, special.is_none() && self.reader.is_direct());
-        Ok(DictionaryFrame { special, len, cursor })
+        let cursor = RowCursor::start(len, typed.is_none() && self.reader.is_direct());
+        Ok(DictionaryFrame { typed, len, cursor })
     }
 
     #[inline(always)]
     fn begin_key(&mut self, dictionary: &mut DictionaryFrame) -> Result<()> {
-        if let Some(Special::Tagged) = dictionary.special {
-            if let Some(objects) = &mut self.objects {
-                objects.begin_key();
-            }
-        } else {
-            self.building.next_key();
-        }
+        self.building.next_key();
         self.cursor = dictionary.cursor;
         Ok(())
     }
 
     #[inline(always)]
     fn begin_value(&mut self, dictionary: &mut DictionaryFrame) -> Result<()> {
-        let DictionaryFrame { special, len, cursor } = dictionary;
+        let DictionaryFrame { typed, len, cursor } = dictionary;
         let key = std::mem::replace(&mut self.key, Key::Put);
         if cursor.is_copied() {
             if let Key::Next = key {
@@ -394,7 +330,7 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
             }
             self.leave_row(cursor);
         }
-        match (special, key) {
+        match (typed, key) {
             (None, Key::Cached(cached)) => {
                 if let Some(template) = self.keys.follow(cursor, cached, *len) {
                     self.building.copy_entries(template);
@@ -407,13 +343,7 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
                 cursor.leave();
                 self.building.next_value(true);
             }
-            (Some(Special::Tagged), _) => {
-                let Some(objects) = &mut self.objects else { return Ok(()) };
-                if !objects.has_passed_key() {
-                    objects.key(&self.building.take_detached())?;
-                }
-            }
-            (Some(Special::Typed(typed)), key) => {
+            (Some(typed), key) => {
                 if let Key::Cached(cached) = key
                     && let Some(key) = self.keys.kept(cached)
                 {
@@ -428,38 +358,26 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
 
     #[inline(always)]
     fn keeps_entry(&self, dictionary: &DictionaryFrame) -> bool {
-        dictionary.typed().is_none_or(|typed| typed.keeps_entry)
+        dictionary.typed.as_ref().is_none_or(|typed| typed.keeps_entry)
     }
 
     #[inline(always)]
     fn end_entry(&mut self, dictionary: &mut DictionaryFrame) -> Result<()> {
-        match &mut dictionary.special {
-            None => Ok(()),
-            Some(Special::Typed(typed)) => {
-                // A statically typed script would assume that the value has the declared type, so a mismatch
-                // is always an error.
-                if typed.keeps_entry && !self.last_fits(&typed.value) {
-                    return Err(self.type_mismatch("Dictionary's values", &typed.value));
-                }
-                if !std::mem::replace(&mut typed.keeps_entry, true) {
-                    typed.unused.take_from(&mut self.created, typed.created_before);
-                }
-                typed.created_before = self.created.len();
-                Ok(())
-            }
-            Some(Special::Tagged) => {
-                let value = self.building.take_detached();
-                let Self { objects, created, .. } = self;
-                objects.as_mut().map_or(Ok(()), |objects| objects.value(value, created))
-            }
+        let Some(typed) = &mut dictionary.typed else { return Ok(()) };
+        // A statically typed script would assume that the value has the declared type, so a mismatch is always
+        // an error.
+        if typed.keeps_entry && !self.last_fits(&typed.value) {
+            return Err(self.type_mismatch("Dictionary's values", &typed.value));
         }
+        if !std::mem::replace(&mut typed.keeps_entry, true) {
+            typed.unused.take_from(&mut self.created, typed.created_before);
+        }
+        typed.created_before = self.created.len();
+        Ok(())
     }
 
     #[inline(always)]
     fn end_dictionary(&mut self, dictionary: DictionaryFrame) -> Result<()> {
-        if let Some(Special::Tagged) = dictionary.special {
-            return self.end_tagged();
-        }
         // With several threads, the values of duplicate keys would arrive in any order, so duplicates are
         // refused, too.
         let counted = self.strictness == Strictness::Strict || self.parts.is_some();

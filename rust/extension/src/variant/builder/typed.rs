@@ -3,7 +3,6 @@
 use godot::builtin::{StringName, Variant};
 use godot::classes::{Object, Script};
 use godot::obj::Gd;
-use variant_codec::format::ENCODED_OBJECT_AS_ID;
 use variant_codec::stream::ElementType;
 use variant_codec::{Error, ErrorKind, Result, Strictness, VariantType};
 use variant_engine::{ContainerType, Converted, is_instance, string};
@@ -37,16 +36,6 @@ impl VariantBuilder<'_, '_> {
     #[inline(never)]
     pub(super) fn declared(&mut self, element: ElementType<'_>) -> Result<ContainerType> {
         Ok(match element {
-            ElementType::Class(name) if name.to_lossy() == ENCODED_OBJECT_AS_ID => {
-                self.refuse_lost()?;
-                ContainerType::Object { class: StringName::from(ENCODED_OBJECT_AS_ID), script: None }
-            }
-            ElementType::Class(name) | ElementType::Script(name) if self.objects.is_some() => {
-                let name = name.quoted();
-                return Err(Error::object(format!(
-                    "element class {name} is not registered; call `register` with its script"
-                )));
-            }
             ElementType::Untyped => ContainerType::Untyped,
             ElementType::Builtin(ty) => ContainerType::Builtin(ty),
             ElementType::Class(name) => {

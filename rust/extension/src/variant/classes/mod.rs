@@ -7,6 +7,8 @@ mod declared;
 pub mod graph;
 pub mod reader;
 mod resources;
+pub mod tagging;
+pub mod untagging;
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};

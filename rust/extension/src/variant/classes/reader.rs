@@ -16,9 +16,9 @@ use variant_codec::{Error, Limits, Result, VariantType};
 use variant_engine::{ContainerType, HeldObject, Reader, text_of};
 
 use super::declared::{Checks, Declared};
+use super::tagging::type_named;
 use super::{Class, FIRST_VERSION, Registry, UNKNOWN, declared, resources, tag};
 use crate::variant::built::CreatedObjects;
-use crate::variant::source::registered::type_named;
 
 /// The objects of a value that is being read.
 pub struct ObjectReader {
@@ -159,6 +159,10 @@ impl ObjectReader {
             let _ = reader.announce(data, limits);
         }
         reader
+    }
+
+    pub fn limits(&self) -> &Limits {
+        &self.checks.limits
     }
 
     /// Reads the classes of the objects at `@objects` first, because references may point forward.

@@ -1,44 +1,42 @@
-//! Objects of registered classes → events: the plain containers of `docs/classes.md`.
+//! Live Variant → events, with objects of registered classes as the plain containers of `docs/classes.md`.
 
 use godot::builtin::{StringName, Variant};
 use godot::classes::ClassDb;
 use godot::obj::Singleton;
 use variant_codec::error::{Step, quoted};
-use variant_codec::stream::{ElementType, Sink, Text};
+use variant_codec::stream::{ElementType, Sink, Source, Text};
 use variant_codec::{Error, ErrorKind, Result, VariantType, format};
 use variant_engine::ContainerType;
 
-use super::Walker;
-use crate::variant::classes::graph::{Form, Found, Graph};
-use crate::variant::classes::{Class, FIRST_VERSION, Registry, tag};
+use super::graph::{Form, Found, Graph};
+use super::{Class, FIRST_VERSION, Registry, tag};
+use crate::variant::source::{Declared, ObjectForm, Walker};
 use crate::variant::stored::script_label;
 
-#[derive(Clone, Copy)]
-pub struct Registered<'c> {
-    pub graph: &'c Graph,
-    pub registry: &'c Registry,
+/// A value, and the objects in it.
+pub struct Tagging<'a> {
+    pub value: &'a Variant,
+    pub graph: &'a Graph,
+    pub registry: &'a Registry,
 }
 
-impl<'s> Walker<'_, 's> {
+impl Source for Tagging<'_> {
     /// Writes the table of objects, unless it is empty, and then the value.
     // Not inlined, so that it does not enlarge the stack frame in which small values are written.
     #[inline(never)]
-    pub(super) fn write_root<S: Sink>(
-        self,
-        registered: &'s Registered<'s>,
-        value: &Variant,
-        sink: &mut S,
-    ) -> Result<()> {
-        let walker = self.without_splitter();
-        let table = registered.graph.table();
+    fn write_into<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
+        let Self { value, graph, registry } = *self;
+        let walker = Walker::new(Tagged { graph, registry }, true);
+        let table = graph.table();
         if table.len() == 0 {
             return walker.write_into(value, sink, 0);
         }
-        self.write_tag(sink, (tag::OBJECTS, 2), 0, |sink, dictionary| {
+        walker.write_tag(sink, (tag::OBJECTS, 2), 0, |sink, dictionary| {
             let mut array = sink.begin_array(table.len(), ElementType::Untyped)?;
             for (index, found) in table.enumerate() {
                 sink.begin_element(&mut array)?;
-                self.write_found(registered, found, sink, 2)
+                walker
+                    .write_found(found, sink, 2)
                     .map_err(|error| error.inside(Step::Index(index)).inside(Step::text_key(tag::OBJECTS)))?;
                 sink.end_element(&mut array)?;
             }
@@ -48,32 +46,103 @@ impl<'s> Walker<'_, 's> {
             walker.write_into(value, sink, 1)
         })
     }
+}
+
+/// Objects as tagged Dictionaries.
+#[derive(Clone, Copy)]
+struct Tagged<'c> {
+    graph: &'c Graph,
+    registry: &'c Registry,
+}
+
+impl ObjectForm for Tagged<'_> {
+    /// The graph has run them.
+    fn runs_getters(self) -> bool {
+        false
+    }
+
+    fn keeps_classes(self) -> bool {
+        true
+    }
+
+    fn refuses_ids(self) -> bool {
+        true
+    }
+
+    fn declared(self, declared: ContainerType) -> Result<Declared> {
+        if has_tag(&declared) { Ok(Declared::Untyped) } else { Declared::of(declared) }
+    }
 
     /// Writes an object, or a reference to it if it is in the table.
     #[inline(never)]
-    pub(super) fn write_registered<S: Sink>(
-        self,
-        registered: &'s Registered<'s>,
+    fn write_object<S: Sink>(
+        walker: Walker<'_, '_, Self>,
+        _object: &Variant,
         id: u64,
         sink: &mut S,
         depth: u32,
     ) -> Result<()> {
-        let Some(found) = registered.graph.find(id) else {
-            return Err(registered.graph.missing());
-        };
+        let graph = walker.objects.graph;
+        let Some(found) = graph.find(id) else { return Err(graph.missing()) };
         match found.slot() {
-            None => self.write_found(registered, found, sink, depth),
-            Some(slot) => self.write_tag(sink, (tag::REFERENCE, 1), depth, |sink, _| sink.int(slot as i64)),
+            None => walker.write_found(found, sink, depth),
+            Some(slot) => walker.write_tag(sink, (tag::REFERENCE, 1), depth, |sink, _| sink.int(slot as i64)),
         }
     }
 
-    fn write_found<S: Sink>(
-        self,
-        registered: &'s Registered<'s>,
-        found: &'s Found,
+    /// Writes an Array, with the type of its elements in a tag if its header cannot hold the type.
+    #[inline(never)]
+    fn write_array<'a, S: Sink>(
+        walker: Walker<'a, '_, Self>,
+        array: &'a Variant,
         sink: &mut S,
         depth: u32,
     ) -> Result<()> {
+        let element = walker.reader.array_type(array);
+        if !has_tag(&element) {
+            return walker.write_bare_array(array, sink, depth);
+        }
+        let name = type_name(walker.objects.registry, &element)?;
+        walker.write_tag(sink, (tag::ARRAY, 2), depth, |sink, dictionary| {
+            sink.text(VariantType::String, Text::Utf8(&name))?;
+            sink.end_entry(dictionary)?;
+            begin_value(sink, dictionary, VariantType::String, tag::VALUES)?;
+            walker.write_bare_array(array, sink, depth + 1)
+        })
+    }
+
+    /// Writes a Dictionary, with the types of its keys and values in a tag if its header cannot hold the
+    /// types.
+    #[inline(never)]
+    fn write_dictionary<'a, S: Sink>(
+        walker: Walker<'a, '_, Self>,
+        dictionary: &'a Variant,
+        sink: &mut S,
+        depth: u32,
+    ) -> Result<()> {
+        let (key, value) = walker.reader.dictionary_types(dictionary);
+        if !has_tag(&key) && !has_tag(&value) {
+            return walker.write_untyped(dictionary, sink, depth);
+        }
+        let registry = walker.objects.registry;
+        let names = [type_name(registry, &key)?, type_name(registry, &value)?];
+        walker.write_tag(sink, (tag::DICTIONARY, 2), depth, |sink, entries| {
+            let mut types = sink.begin_array(names.len(), ElementType::Untyped)?;
+            for name in &names {
+                sink.begin_element(&mut types)?;
+                sink.text(VariantType::String, Text::Utf8(name))?;
+                sink.end_element(&mut types)?;
+            }
+            sink.end_array(types)?;
+            sink.end_entry(entries)?;
+            begin_value(sink, entries, VariantType::String, tag::VALUES)?;
+            walker.write_untyped(dictionary, sink, depth + 1)
+        })
+    }
+}
+
+impl<'s> Walker<'_, 's, Tagged<'s>> {
+    fn write_found<S: Sink>(self, found: &'s Found, sink: &mut S, depth: u32) -> Result<()> {
         let class = match &found.form {
             Form::Object(class) => class,
             Form::Refused(error) => return Err(Error::clone(error)),
@@ -87,9 +156,10 @@ impl<'s> Walker<'_, 's> {
                 });
             }
         };
-        let values = registered.graph.values(found, class);
+        let graph = self.objects.graph;
+        let values = graph.values(found, class);
         let has_version = class.version != FIRST_VERSION;
-        let unknown = registered.graph.unknown(found, class);
+        let unknown = graph.unknown(found, class);
         let count = 1 + usize::from(has_version) + values.len() + unknown.len();
         self.write_tag(sink, (tag::CLASS, count), depth, |sink, dictionary| {
             sink.text(VariantType::String, Text::Utf8(&class.name))?;
@@ -98,7 +168,7 @@ impl<'s> Walker<'_, 's> {
                 begin_value(sink, dictionary, VariantType::String, tag::VERSION)?;
                 sink.int(class.version)?;
             }
-            self.write_properties(registered, (class, values), sink, dictionary, depth)?;
+            self.write_properties((class, values), sink, dictionary, depth)?;
             for (name, value) in unknown {
                 sink.end_entry(dictionary)?;
                 begin_value(sink, dictionary, VariantType::String, name)?;
@@ -113,27 +183,25 @@ impl<'s> Walker<'_, 's> {
     #[inline(always)]
     fn write_properties<S: Sink>(
         self,
-        registered: &'s Registered<'s>,
         (class, values): (&'s Class, &'s [Variant]),
         sink: &mut S,
         dictionary: &mut S::Dictionary,
         depth: u32,
     ) -> Result<()> {
-        let walker = self.without_splitter();
+        let (walker, Tagged { graph, registry }) = (self.without_splitter(), self.objects);
         for (property, value) in class.properties.iter().zip(values) {
             sink.end_entry(dictionary)?;
             begin_value(sink, dictionary, VariantType::String, &property.text)?;
             let (declared, ty) = (&property.declared, walker.reader.ty(value));
             let is_taken = ty == Some(VariantType::Object)
-                && registered.graph.class_of(value).is_some_and(|class| declared.takes(class));
-            let checked =
-                if is_taken { Ok(()) } else { declared.check_readable(value, ty, registered.registry) };
+                && graph.class_of(value).is_some_and(|class| declared.takes(class));
+            let checked = if is_taken { Ok(()) } else { declared.check_readable(value, ty, registry) };
             let written = checked.and_then(|()| match ty {
                 Some(VariantType::Array) if declared.is_typed() => {
-                    walker.write_array_in_place(value, sink, depth + 1)
+                    walker.write_bare_array(value, sink, depth + 1)
                 }
                 Some(VariantType::Dictionary) if declared.is_typed() => {
-                    walker.write_dictionary_in_place(value, sink, depth + 1)
+                    walker.write_untyped(value, sink, depth + 1)
                 }
                 _ => walker.write_into(value, sink, depth + 1),
             });
@@ -163,85 +231,13 @@ impl<'s> Walker<'_, 's> {
         sink.end_dictionary(dictionary)
     }
 
-    /// Writes an Array, with the type of its elements in a tag if its header cannot hold the type.
-    #[inline(never)]
-    pub(super) fn write_registered_array<S: Sink>(
-        self,
-        registered: &'s Registered<'s>,
-        variant: &Variant,
-        sink: &mut S,
-        depth: u32,
-    ) -> Result<()> {
-        let element = self.reader.array_type(variant);
-        if has_tag(&element) {
-            return self.write_tagged_array(registered, variant, &element, sink, depth);
+    /// Writes a Dictionary without a tag for its types. If it has a key like a tag, wraps it: writes it as the value of
+    /// [`tag::PLAIN`] in another Dictionary.
+    fn write_untyped<S: Sink>(self, variant: &Variant, sink: &mut S, depth: u32) -> Result<()> {
+        let walker = self.without_splitter();
+        if !self.has_key_like_tag(variant) {
+            return walker.write_bare_dictionary(variant, sink, depth);
         }
-        self.without_splitter().write_array_in_place(variant, sink, depth)
-    }
-
-    /// Writes a Dictionary, with the types of its keys and values in a tag if its header cannot hold the
-    /// types.
-    #[inline(never)]
-    pub(super) fn write_registered_dictionary<S: Sink>(
-        self,
-        registered: &'s Registered<'s>,
-        variant: &Variant,
-        sink: &mut S,
-        depth: u32,
-    ) -> Result<()> {
-        let (key, value) = self.reader.dictionary_types(variant);
-        if has_tag(&key) || has_tag(&value) {
-            return self.write_tagged_dictionary(registered, variant, (&key, &value), sink, depth);
-        }
-        self.without_splitter().write_dictionary_in_place(variant, sink, depth)
-    }
-
-    pub(super) fn write_tagged_array<S: Sink>(
-        self,
-        registered: &'s Registered<'s>,
-        variant: &Variant,
-        element: &ContainerType,
-        sink: &mut S,
-        depth: u32,
-    ) -> Result<()> {
-        let walker = self.without_splitter();
-        let name = type_name(registered.registry, element)?;
-        self.write_tag(sink, (tag::ARRAY, 2), depth, |sink, dictionary| {
-            sink.text(VariantType::String, Text::Utf8(&name))?;
-            sink.end_entry(dictionary)?;
-            begin_value(sink, dictionary, VariantType::String, tag::VALUES)?;
-            walker.write_array_in_place(variant, sink, depth + 1)
-        })
-    }
-
-    pub(super) fn write_tagged_dictionary<S: Sink>(
-        self,
-        registered: &'s Registered<'s>,
-        variant: &Variant,
-        (key, value): (&ContainerType, &ContainerType),
-        sink: &mut S,
-        depth: u32,
-    ) -> Result<()> {
-        let walker = self.without_splitter();
-        let names = [type_name(registered.registry, key)?, type_name(registered.registry, value)?];
-        self.write_tag(sink, (tag::DICTIONARY, 2), depth, |sink, dictionary| {
-            let mut types = sink.begin_array(names.len(), ElementType::Untyped)?;
-            for name in &names {
-                sink.begin_element(&mut types)?;
-                sink.text(VariantType::String, Text::Utf8(name))?;
-                sink.end_element(&mut types)?;
-            }
-            sink.end_array(types)?;
-            sink.end_entry(dictionary)?;
-            begin_value(sink, dictionary, VariantType::String, tag::VALUES)?;
-            walker.write_dictionary_in_place(variant, sink, depth + 1)
-        })
-    }
-
-    /// Wraps a Dictionary that has a key like a tag: writes it as the value of [`tag::PLAIN`] in another
-    /// Dictionary.
-    pub(super) fn write_plain<S: Sink>(self, variant: &Variant, sink: &mut S, depth: u32) -> Result<()> {
-        let walker = self.without_splitter();
         self.write_tag(sink, (tag::PLAIN, 1), depth, |sink, _| {
             walker.write_bare_dictionary(variant, sink, depth + 1)
         })
@@ -249,7 +245,7 @@ impl<'s> Walker<'_, 's> {
 
     /// Whether a Dictionary has a key like a tag. If the data becomes JSON, types are lost and any key may
     /// become the first one.
-    pub(super) fn has_key_like_tag(self, variant: &Variant) -> bool {
+    fn has_key_like_tag(self, variant: &Variant) -> bool {
         use VariantType as T;
 
         let (declared, _) = self.reader.dictionary_types(variant);
@@ -293,7 +289,7 @@ fn begin_value<S: Sink>(
 
 /// Whether a type is written in a tag. Objects and typed Arrays of objects are written as Dictionaries, which
 /// would not fit a header that declares the element type Object or Array.
-pub(super) fn has_tag(declared: &ContainerType) -> bool {
+fn has_tag(declared: &ContainerType) -> bool {
     use VariantType::{Array, Object};
     matches!(declared, ContainerType::Object { .. } | ContainerType::Builtin(Object | Array))
 }

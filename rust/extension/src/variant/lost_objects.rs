@@ -14,8 +14,8 @@ use variant_codec::error::quoted;
 use variant_codec::format::ENCODED_OBJECT_AS_ID;
 use variant_engine::{class_name, is_debug_build};
 
-use super::classes::file_of;
-use super::stored::{label, script_label};
+use super::labels::{label, script_label};
+use super::scripts::file_of;
 
 /// Limit on the objects that are examined in a run of the game.
 const MOST_OBJECTS: usize = 10_000;

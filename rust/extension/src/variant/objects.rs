@@ -7,15 +7,15 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use godot::builtin::{GString, StringName, Variant};
-use godot::classes::{ClassDb, Engine, Object, ResourceLoader, Script};
+use godot::classes::{ClassDb, Object, Script};
 use godot::obj::{Gd, InstanceId, Singleton};
 use variant_codec::error::quoted;
-use variant_codec::format::SCRIPT_PATH_PREFIX;
 use variant_codec::stream::Text;
 use variant_codec::{Error, Result, Strictness, VariantType};
 use variant_engine::{Reader, set_property, string, text_of};
 
-use super::classes::Methods;
+use super::native_classes::{check_class, inherits};
+use super::scripts::{Methods, load_script};
 
 /// The classes and scripts of objects, and the names of their properties: each is looked up once in a call.
 #[derive(Default)]
@@ -193,85 +193,4 @@ impl NewObject {
 #[cold]
 fn freed() -> Error {
     Error::object("object freed by its own setter")
-}
-
-/// Fails for native classes that are never created from data.
-pub fn check_class(class: &StringName) -> Result<()> {
-    let db = ClassDb::singleton();
-    let name = quoted(&class.to_string());
-    // Checked first: `can_instantiate` would load the script of a global script class.
-    if !db.class_exists(class) {
-        return Err(Error::object(format!("unknown native class {name}")));
-    }
-    if inherits(class, &StringName::from("Script")) {
-        return Err(Error::object(format!("class {name} refused: scripts are never created from data")));
-    }
-    if is_singleton(class) {
-        return Err(Error::object(format!("class {class} refused: it is an engine singleton")));
-    }
-    if !db.can_instantiate(class) {
-        return Err(Error::object(format!("class {name} cannot be instantiated")));
-    }
-    Ok(())
-}
-
-/// Whether a native class is `base`, or inherits from it.
-fn inherits(class: &StringName, base: &StringName) -> bool {
-    class == base || ClassDb::singleton().is_parent_class(class, base)
-}
-
-/// Whether the class, or one that it inherits from, is an engine singleton. Singletons have the names of their classes.
-fn is_singleton(class: &StringName) -> bool {
-    let (db, engine) = (ClassDb::singleton(), Engine::singleton());
-    let mut class = class.clone();
-    while class != StringName::default() {
-        if engine.has_singleton(&class) {
-            return true;
-        }
-        class = db.get_parent_class(&class);
-    }
-    false
-}
-
-/// The start of all paths in the project.
-pub const PROJECT: &str = SCRIPT_PATH_PREFIX;
-
-/// The maximum length of a path, in bytes. No system has longer paths.
-const MOST_PATH: usize = 4096;
-
-/// The reason why a path from data is not passed to the engine, if there is one. The engine would simplify other
-/// spellings of a path, in time that grows with the square of their length.
-pub fn fault_of_path(path: &str) -> Option<&'static str> {
-    let inside = path.strip_prefix(PROJECT);
-    if path.len() > MOST_PATH {
-        Some("is longer than 4096 bytes")
-    } else if inside.is_none_or(|inside| inside.split(['/', '\\']).any(|part| part == "..")) {
-        Some("is outside the project")
-    } else if inside.is_some_and(|inside| inside.split(['/', '\\']).any(|part| matches!(part, "" | "."))) {
-        Some("has an empty or \".\" part; write it in its shortest form")
-    } else {
-        None
-    }
-}
-
-/// The script at a path of this project.
-///
-/// # Errors
-/// Fails if [`fault_of_path`] finds a fault, or the path names no script that can be loaded.
-pub fn load_script(path: &GString) -> Result<Gd<Script>> {
-    let text = path.to_string();
-    let shown = quoted(&text);
-    if let Some(fault) = fault_of_path(&text) {
-        return Err(Error::object(format!("script path {shown} {fault}")));
-    }
-    let mut loader = ResourceLoader::singleton();
-    if !loader.exists_ex(path).type_hint("Script").done() {
-        return Err(Error::object(format!("no script at {shown}")));
-    }
-    loader
-        .load_ex(path)
-        .type_hint("Script")
-        .done()
-        .and_then(|resource| resource.try_cast::<Script>().ok())
-        .ok_or_else(|| Error::object(format!("script {shown} cannot be loaded")))
 }

@@ -14,10 +14,12 @@ use variant_engine::{
     run_bytes, text_of,
 };
 
+use super::labels::type_label;
 use super::lost_objects;
 use super::nested::Nested;
+use super::scripts::script_path;
 use super::splitter::{Splitter, Tail, TailItems};
-use super::stored::{StoredProperties, script_path, type_label};
+use super::stored::StoredProperties;
 use crate::thresholds::SMALL_BYTES;
 
 /// How objects are written, and containers that hold objects.

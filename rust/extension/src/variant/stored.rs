@@ -5,16 +5,16 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::lost_objects;
-use super::objects::check_class;
+use super::native_classes::check_class;
+use super::scripts::script_path;
 use godot::builtin::{AnyDictionary, GString, StringName, Variant};
 use godot::classes::{ClassDb, Engine, Object, Script};
 use godot::meta::ToGodot;
 use godot::obj::{EngineBitfield, Gd, InstanceId, Singleton};
 use godot::register::info::PropertyUsageFlags;
 use variant_codec::error::quoted;
-use variant_codec::format::SCRIPT_PATH_PREFIX;
 use variant_codec::{Error, Result};
-use variant_engine::{ContainerType, class_name, get_property, text_of};
+use variant_engine::{class_name, get_property};
 
 /// The stored properties of objects. If all objects of a class and script have the same properties, these are
 /// queried once per call.
@@ -145,43 +145,5 @@ impl Property {
             None => get_property(object, &self.name)
                 .ok_or_else(|| Error::object("object freed by its own getter")),
         }
-    }
-}
-
-/// An object's class for messages: the global name or the path of its script, else its native class.
-pub fn label(object: &Gd<Object>) -> String {
-    object.get_script().as_ref().map_or_else(|| class_name(object).to_string(), script_label)
-}
-
-/// A script for messages: its global name or its path, else the native class that it extends.
-pub fn script_label(script: &Gd<Script>) -> String {
-    let (name, path) = (script.get_global_name(), script.get_path());
-    match () {
-        () if !name.is_empty() => text_of(&GString::from(&name)),
-        () if !path.is_empty() => text_of(&path),
-        () => format!("a script without a name that extends {}", script.get_instance_base_type()),
-    }
-}
-
-/// A declared type for messages.
-pub fn type_label(declared: &ContainerType) -> String {
-    match declared {
-        ContainerType::Untyped => "Variant".into(),
-        ContainerType::Builtin(ty) => ty.name().into(),
-        ContainerType::Object { class, script: None } => quoted(&class.to_string()),
-        ContainerType::Object { script: Some(script), .. } => script_label(script),
-    }
-}
-
-/// The path by which a reader can load this script.
-///
-/// # Errors
-/// Fails if the script has no such path.
-pub fn script_path(script: &Gd<Script>) -> Result<GString> {
-    let path = script.get_path();
-    if path.begins_with(SCRIPT_PATH_PREFIX) {
-        Ok(path)
-    } else {
-        Err(Error::object("script has no res:// path, so no reader could load it"))
     }
 }

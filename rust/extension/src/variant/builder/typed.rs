@@ -9,8 +9,8 @@ use variant_engine::{ContainerType, Converted, is_instance, string};
 
 use super::{VariantBuilder, unfinished};
 use crate::variant::built::{CreatedObjects, check_converted_text};
-use crate::variant::objects;
-use crate::variant::stored::{label, type_label};
+use crate::variant::labels::{label, type_label};
+use crate::variant::scripts::load_script;
 
 pub(super) struct TypedArray {
     pub element: ContainerType,
@@ -42,7 +42,7 @@ impl VariantBuilder<'_, '_> {
                 ContainerType::Object { class: StringName::from(&string(name)), script: None }
             }
             ElementType::Script(path) => {
-                let script = objects::load_script(&string(path))?;
+                let script = load_script(&string(path))?;
                 let class = script.get_instance_base_type();
                 if class == StringName::default() {
                     // A script with errors has no base class; the engine drops the type.

@@ -9,12 +9,12 @@ use godot::classes::{ClassDb, Engine, Object, Script};
 use godot::obj::{EngineBitfield, Gd, Singleton};
 use godot::register::info::PropertyUsageFlags;
 use variant_codec::error::quoted;
-use variant_codec::{Error, Result, VariantType};
+use variant_codec::{Error, Result, VariantType, tag};
 use variant_engine::{Factory, HeldObject, Reader, text_of};
 
 use super::declared::Declared;
-use super::tag;
-use crate::variant::stored::script_label;
+use crate::variant::labels::script_label;
+use crate::variant::scripts::Methods;
 
 /// The default version, which is not written.
 pub const FIRST_VERSION: i64 = 1;
@@ -241,45 +241,6 @@ fn lineage(script: &Gd<Script>, native: &StringName) -> Vec<StringName> {
         Some(ClassDb::singleton().get_parent_class(class)).filter(|parent| !parent.is_empty())
     });
     named.chain(natives).collect()
-}
-
-pub struct Methods {
-    /// The number of arguments that `_init` needs.
-    pub init_arguments: usize,
-    has_loaded: bool,
-    loaded_arguments: usize,
-    has_dynamic_properties: bool,
-}
-
-impl Methods {
-    /// The methods of a script and of its base scripts.
-    pub fn of(script: &Gd<Script>) -> Self {
-        let mut methods =
-            Self { init_arguments: 0, has_loaded: false, loaded_arguments: 0, has_dynamic_properties: false };
-        let mut has_init = false;
-        for script in std::iter::successors(Some(script.clone()), |script| script.get_base_script()) {
-            for method in script.get_script_method_list().iter_shared() {
-                let count = |key: &str| {
-                    let list = method.get(key).and_then(|list| list.try_to::<AnyArray>().ok());
-                    list.map_or(0, |list| list.len())
-                };
-                match method.get("name").map(|name| text_of(&name.stringify())).as_deref() {
-                    // The method of the most derived script comes first.
-                    Some("_init") if !has_init => {
-                        has_init = true;
-                        methods.init_arguments = count("args").saturating_sub(count("default_args"));
-                    }
-                    Some("_loaded") if !methods.has_loaded => {
-                        methods.has_loaded = true;
-                        methods.loaded_arguments = count("args").saturating_sub(count("default_args"));
-                    }
-                    Some("_get_property_list") => methods.has_dynamic_properties = true,
-                    _ => {}
-                }
-            }
-        }
-        methods
-    }
 }
 
 /// The properties in the option "properties", or all variables of the script.

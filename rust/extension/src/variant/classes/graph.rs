@@ -9,10 +9,12 @@ use std::sync::Arc;
 use godot::builtin::{StringName, VarDictionary, Variant};
 use variant_codec::error::quoted;
 use variant_codec::format::MAX_DEPTH;
-use variant_codec::{Error, ErrorKind, Result, VariantType};
+use variant_codec::{Error, ErrorKind, Result, VariantType, tag};
 use variant_engine::{ContainerType, HeldObject, Reader, text_of};
 
-use super::{ById, Class, Registry, UNKNOWN, resources, tag};
+use super::class::{Class, UNKNOWN};
+use super::registry::{ById, Registry};
+use super::resources;
 use crate::variant::nested::Nested;
 
 /// The level from which objects are written to the table, so that long chains of objects do not nest deeply.
@@ -247,7 +249,7 @@ impl Graph {
     }
 
     fn form(&mut self, object: &HeldObject, registry: &Registry) -> Result<Form> {
-        if let Some((uid, path)) = resources::reference(registry, object.value()) {
+        if let Some((uid, path)) = resources::reference(registry.folders(), object.value()) {
             return Ok(Form::Resource(Box::new((uid, path))));
         }
         let class = Arc::clone(registry.of_object(object)?);

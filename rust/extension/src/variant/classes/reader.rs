@@ -12,17 +12,19 @@ use godot::meta::ToGodot;
 use godot::obj::{Gd, InstanceId};
 use variant_codec::error::{Step, quoted};
 use variant_codec::view::View;
-use variant_codec::{Error, Limits, Result, VariantType};
+use variant_codec::{Error, Limits, Result, VariantType, tag};
 use variant_engine::{ContainerType, HeldObject, Reader, text_of};
 
-use super::declared::{Checks, Declared};
-use super::tagging::type_named;
-use super::{Class, FIRST_VERSION, Registry, UNKNOWN, declared, resources, tag};
+use super::class::{Class, FIRST_VERSION, UNKNOWN};
+use super::declared::Declared;
+use super::fitting::{Fitting, exact_int, held_types, is_half_typed};
+use super::registry::Registry;
+use super::resources;
 use crate::variant::built::CreatedObjects;
 
 /// The objects of a value that is being read.
 pub struct ObjectReader {
-    checks: Checks,
+    fitting: Fitting,
     /// The object that replaces the outermost object of the data, and the offset of the replaced object.
     target: Option<HeldObject>,
     target_at: usize,
@@ -139,7 +141,7 @@ impl ObjectReader {
     /// A reader of the value at the start of `data`. `target`, if given, becomes the outermost object.
     pub fn new(registry: Arc<Registry>, data: &[u8], limits: &Limits, target: Option<HeldObject>) -> Self {
         let mut reader = Self {
-            checks: Checks { registry, limits: limits.clone(), spent: Cell::default() },
+            fitting: Fitting { registry, limits: limits.clone(), spent: Cell::default() },
             target,
             target_at: 0,
             frames: Vec::new(),
@@ -162,7 +164,7 @@ impl ObjectReader {
     }
 
     pub fn limits(&self) -> &Limits {
-        &self.checks.limits
+        &self.fitting.limits
     }
 
     /// Reads the classes of the objects at `@objects` first, because references may point forward.
@@ -171,7 +173,7 @@ impl ObjectReader {
         let Some(objects) = root.find(&tag::OBJECTS.into())? else { return Ok(()) };
         for object in objects.elements()? {
             let object = object?;
-            let class = self.checks.registry.named(object.get(tag::CLASS)?.as_str()?.as_ref())?;
+            let class = self.fitting.registry.named(object.get(tag::CLASS)?.as_str()?.as_ref())?;
             let at = data.len() - object.remaining().len();
             self.table.push(Entry { at, class: Arc::clone(class), object: None });
         }
@@ -240,7 +242,7 @@ impl ObjectReader {
             Expected::Tag => None,
             Expected::Name => str::from_utf8(text)
                 .ok()
-                .and_then(|name| self.checks.registry.named(name).ok())
+                .and_then(|name| self.fitting.registry.named(name).ok())
                 .map(|class| Passed::Name(Arc::clone(class))),
             Expected::Property(object, position) => {
                 let property = &self.objects[object].class.properties[position];
@@ -313,7 +315,7 @@ impl ObjectReader {
         if let Some(TaggedFrame { kind: Kind::Object(Some(index), Part::Property(position)), .. }) =
             self.frames.last()
         {
-            return self.objects[*index].keep(*position, value, &self.checks);
+            return self.objects[*index].keep(*position, value, &self.fitting);
         }
         self.other_value(value, created)
     }
@@ -341,7 +343,7 @@ impl ObjectReader {
                 Part::Class => {
                     let class = match passed {
                         Some(Passed::Name(class)) => class,
-                        _ => Arc::clone(self.checks.registry.named(&text(&value, "the name of a class")?)?),
+                        _ => Arc::clone(self.fitting.registry.named(&text(&value, "the name of a class")?)?),
                     };
                     let made = self.object(class, frame.at, created)?;
                     frame.value = self.objects[made].object.value().clone();
@@ -385,7 +387,7 @@ impl ObjectReader {
             Kind::Container(ty, types) if is_first => *types = self.types(*ty, &value)?,
             Kind::Container(ty, types) => {
                 expect(&value, *ty)?;
-                frame.value = declared::typed(&value, types, &self.checks)?;
+                frame.value = self.fitting.typed(&value, types)?;
             }
             Kind::Plain => {
                 expect(&value, VariantType::Dictionary)?;
@@ -454,7 +456,7 @@ impl ObjectReader {
                     let found = target
                         .value()
                         .try_to::<Gd<Object>>()
-                        .map_or_else(|_| "freed".to_owned(), |target| self.checks.registry.label(&target));
+                        .map_or_else(|_| "freed".to_owned(), |target| self.fitting.registry.label(&target));
                     let name = quoted(&class.name);
                     return Err(Error::object(format!(
                         "expected data of the target's class, {found}; found class {name}"
@@ -492,7 +494,7 @@ impl ObjectReader {
         if let Some(loaded) = self.resources.get(&path) {
             return Ok(loaded.clone());
         }
-        let loaded = resources::load(&self.checks.registry, &path)?;
+        let loaded = resources::load(self.fitting.registry.folders(), &path)?;
         self.resources.insert(path, loaded.clone());
         Ok(loaded)
     }
@@ -508,14 +510,14 @@ impl ObjectReader {
     /// The element types by their names in the data.
     fn types(&self, ty: VariantType, names: &Variant) -> Result<[ContainerType; 2]> {
         if ty == VariantType::Array {
-            let element = type_named(&self.checks.registry, &text(names, "the name of a class")?)?;
+            let element = self.fitting.registry.type_named(&text(names, "the name of a class")?)?;
             return Ok([element, ContainerType::Untyped]);
         }
         expect(names, VariantType::Array)?;
         let elements = Reader::new().elements(names);
         match (elements.get(0), elements.get(1), elements.len()) {
             (Some(key), Some(value), 2) => {
-                let named = |name| type_named(&self.checks.registry, &text(name, "the name of a type")?);
+                let named = |name| self.fitting.registry.type_named(&text(name, "the name of a type")?);
                 Ok([named(key)?, named(value)?])
             }
             _ => Err(Error::object("expected the types of keys and values")),
@@ -559,16 +561,16 @@ impl ObjectReader {
             return Err(Error::object("expected data of an object for the target, found another value"));
         }
         self.check_references()?;
-        let checks = &self.checks;
+        let fitting = &self.fitting;
         self.objects
             .iter_mut()
             .rev()
             .filter(|object| object.data.is_some())
-            .try_for_each(|object| object.upgrade(checks))?;
+            .try_for_each(|object| object.upgrade(fitting))?;
         let mut objects = self.objects;
         let mut containers = self.former;
         for index in (0..objects.len()).rev() {
-            let set = objects[index].set_properties(checks, &mut containers);
+            let set = objects[index].set_properties(fitting, &mut containers);
             if set.is_err() {
                 undo(&objects[index..], &containers);
                 return set;
@@ -649,7 +651,7 @@ impl NewObject {
     }
 
     /// Checks the value of a property, and keeps it until all data is valid.
-    fn keep(&mut self, position: usize, value: Variant, checks: &Checks) -> Result<()> {
+    fn keep(&mut self, position: usize, value: Variant, fitting: &Fitting) -> Result<()> {
         let property = &self.class.properties[position];
         if position < self.next || self.known.is_some() {
             let values = &self.values;
@@ -661,7 +663,7 @@ impl NewObject {
         // Containers that `upgrade` returns may be the game's, but not their typed copies.
         let is_upgraded = self.version != self.class.version;
         let given = (is_upgraded && is_container(&value)).then(|| value.clone());
-        let value = property.declared.check(value, (&self.object, self.is_target), &property.name, checks)?;
+        let value = fitting.fit(&property.declared, value, (&self.object, self.is_target), &property.name)?;
         let is_made = given.map_or(!is_upgraded, |given| !godot::global::is_same(&given, &value));
         self.values.push((position as u32, is_made, value));
         self.next = self.next.max(position + 1);
@@ -669,7 +671,7 @@ impl NewObject {
     }
 
     /// Upgrades data of an earlier version.
-    fn upgrade(&mut self, checks: &Checks) -> Result<()> {
+    fn upgrade(&mut self, fitting: &Fitting) -> Result<()> {
         let Some(data) = self.data.take() else { return Ok(()) };
         let (class, version) = (Arc::clone(&self.class), self.version);
         let Some(upgrade) = &class.upgrade else { return Err(class.wrong_version(version)) };
@@ -705,13 +707,13 @@ impl NewObject {
                 );
                 return Err(fail(Error::object(reason)));
             };
-            self.keep(position, value, checks).map_err(|error| fail(error.inside(Step::property(&key))))?;
+            self.keep(position, value, fitting).map_err(|error| fail(error.inside(Step::property(&key))))?;
         }
         Ok(())
     }
 
     /// Sets the properties, and adds the containers among their values to `containers`.
-    fn set_properties(&mut self, checks: &Checks, containers: &mut Vec<Variant>) -> Result<()> {
+    fn set_properties(&mut self, fitting: &Fitting, containers: &mut Vec<Variant>) -> Result<()> {
         let class = Arc::clone(&self.class);
         for (position, is_made, value) in std::mem::take(&mut self.values) {
             let property = &class.properties[position as usize];
@@ -729,17 +731,17 @@ impl NewObject {
                     Err(fail(Error::object(format!("a setter freed an object of class {name}"))))
                 }
             };
-            let held_types = || declared::held_types(&self.object, &property.name);
+            let held_types = || held_types(&self.object, &property.name);
             // The engine puts a Dictionary with only one of the two types into any typed property, but no untyped one.
             let is_doubtful = matches!(property.declared, Declared::Container(..))
-                && declared::is_half_typed(&value)
+                && is_half_typed(&value)
                 && !held_types().contains(&ContainerType::Untyped);
             let is_typed = is_doubtful && !set(&VarDictionary::new().to_variant())?;
             let mut is_taken = !is_typed && set(&value)?;
             match property.declared {
                 // The engine's description of a property may hide element types.
                 Declared::Container(..) if !is_taken => {
-                    let typed = declared::with_types(value, &held_types(), checks).map_err(fail)?;
+                    let typed = fitting.with_types(value, &held_types()).map_err(fail)?;
                     containers.push(typed.clone());
                     is_taken = set(&typed)?;
                 }
@@ -811,7 +813,7 @@ fn text(value: &Variant, expected: &str) -> Result<String> {
 }
 
 fn int(value: &Variant, expected: &str) -> Result<i64> {
-    declared::exact_int(value).ok_or_else(|| unexpected(expected, Reader::new().ty(value)))
+    exact_int(value).ok_or_else(|| unexpected(expected, Reader::new().ty(value)))
 }
 
 fn expect(value: &Variant, ty: VariantType) -> Result<()> {

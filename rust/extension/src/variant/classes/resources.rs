@@ -1,5 +1,7 @@
 //! Resources of the project, which are written as references.
 
+use std::sync::Arc;
+
 use godot::builtin::{GString, StringName, Variant};
 use godot::classes::{ClassDb, Engine, Resource, ResourceLoader};
 use godot::meta::ToGodot;
@@ -8,9 +10,8 @@ use variant_codec::error::quoted;
 use variant_codec::{Error, Result};
 use variant_engine::text_of;
 
-use super::Registry;
-use super::declared::{global_class, is_of, script_named};
-use crate::variant::objects::{PROJECT, fault_of_path};
+use crate::variant::native_classes::is_of;
+use crate::variant::scripts::{PROJECT, fault_of_path, file_of, global_class, script_named};
 
 const UID: &str = "uid://";
 
@@ -72,24 +73,18 @@ impl Folder {
     }
 }
 
-/// The path of the resource's own file in the project, if it has one. Resources inside other files have none.
-pub fn file_of(resource: &Gd<Resource>) -> Option<String> {
-    let path = text_of(&resource.get_path());
-    (fault_of_path(&path).is_none() && !path.contains("::")).then_some(path)
-}
-
 /// The UID, which may be empty, and the path of a resource; `None` unless its folder and type are allowed.
-pub fn reference(registry: &Registry, object: &Variant) -> Option<(String, String)> {
-    if registry.folders.is_empty() {
+pub fn reference(folders: &[Arc<Folder>], object: &Variant) -> Option<(String, String)> {
+    if folders.is_empty() {
         return None;
     }
     let resource = object.try_to::<Gd<Resource>>().ok()?;
     let path = file_of(&resource)?;
-    let is_allowed = |folder: &super::Folder| {
+    let is_allowed = |folder: &Folder| {
         path.starts_with(&folder.path)
             && folder.types.iter().any(|ty| is_of(&resource.clone().upcast(), &ty.name))
     };
-    if !registry.folders.iter().any(|folder| is_allowed(folder)) {
+    if !folders.iter().any(|folder| is_allowed(folder)) {
         return None;
     }
     let uid = ResourceLoader::singleton().get_resource_uid(&path);
@@ -105,13 +100,13 @@ const MOST_UID: usize = 64;
 ///
 /// # Errors
 /// Fails if the resource does not exist, or its folder or type is not allowed.
-pub fn load(registry: &Registry, path: &str) -> Result<Variant> {
+pub fn load(folders: &[Arc<Folder>], path: &str) -> Result<Variant> {
     let shown = quoted(path);
     let refuse = |reason: &str| Err(Error::object(format!("resource {shown} {reason}")));
     if let Some(fault) = fault_of_path(path) {
         return refuse(fault);
     }
-    let mut folders = registry.folders.iter().filter(|folder| path.starts_with(&folder.path)).peekable();
+    let mut folders = folders.iter().filter(|folder| path.starts_with(&folder.path)).peekable();
     if path.contains("::") || folders.peek().is_none() {
         return refuse("is not in a folder of `allow_resources`");
     }

@@ -1,17 +1,16 @@
 //! Live Variant → events, with objects of registered classes as the plain containers of `docs/classes.md`.
 
-use godot::builtin::{StringName, Variant};
-use godot::classes::ClassDb;
-use godot::obj::Singleton;
-use variant_codec::error::{Step, quoted};
+use godot::builtin::Variant;
+use variant_codec::error::Step;
 use variant_codec::stream::{ElementType, Sink, Source, Text};
-use variant_codec::{Error, ErrorKind, Result, VariantType, format};
+use variant_codec::{Error, ErrorKind, Result, VariantType, format, tag};
 use variant_engine::ContainerType;
 
+use super::class::{Class, FIRST_VERSION};
+use super::fitting::{check_readable, is_class_for};
 use super::graph::{Form, Found, Graph};
-use super::{Class, FIRST_VERSION, Registry, tag};
+use super::registry::Registry;
 use crate::variant::source::{Declared, ObjectForm, Walker};
-use crate::variant::stored::script_label;
 
 /// A value, and the objects in it.
 pub struct Tagging<'a> {
@@ -102,7 +101,7 @@ impl ObjectForm for Tagged<'_> {
         if !has_tag(&element) {
             return walker.write_bare_array(array, sink, depth);
         }
-        let name = type_name(walker.objects.registry, &element)?;
+        let name = walker.objects.registry.type_name(&element)?;
         walker.write_tag(sink, (tag::ARRAY, 2), depth, |sink, dictionary| {
             sink.text(VariantType::String, Text::Utf8(&name))?;
             sink.end_entry(dictionary)?;
@@ -125,7 +124,7 @@ impl ObjectForm for Tagged<'_> {
             return walker.write_untyped(dictionary, sink, depth);
         }
         let registry = walker.objects.registry;
-        let names = [type_name(registry, &key)?, type_name(registry, &value)?];
+        let names = [registry.type_name(&key)?, registry.type_name(&value)?];
         walker.write_tag(sink, (tag::DICTIONARY, 2), depth, |sink, entries| {
             let mut types = sink.begin_array(names.len(), ElementType::Untyped)?;
             for name in &names {
@@ -194,8 +193,8 @@ impl<'s> Walker<'_, 's, Tagged<'s>> {
             begin_value(sink, dictionary, VariantType::String, &property.text)?;
             let (declared, ty) = (&property.declared, walker.reader.ty(value));
             let is_taken = ty == Some(VariantType::Object)
-                && graph.class_of(value).is_some_and(|class| declared.takes(class));
-            let checked = if is_taken { Ok(()) } else { declared.check_readable(value, ty, registry) };
+                && graph.class_of(value).is_some_and(|class| is_class_for(declared, class));
+            let checked = if is_taken { Ok(()) } else { check_readable(declared, value, ty, registry) };
             let written = checked.and_then(|()| match ty {
                 Some(VariantType::Array) if declared.is_typed() => {
                     walker.write_bare_array(value, sink, depth + 1)
@@ -292,47 +291,4 @@ fn begin_value<S: Sink>(
 fn has_tag(declared: &ContainerType) -> bool {
     use VariantType::{Array, Object};
     matches!(declared, ContainerType::Object { .. } | ContainerType::Builtin(Object | Array))
-}
-
-/// The name of a declared type; empty if untyped.
-fn type_name(registry: &Registry, declared: &ContainerType) -> Result<String> {
-    Ok(match declared {
-        ContainerType::Untyped => String::new(),
-        ContainerType::Builtin(ty) => ty.name().to_owned(),
-        ContainerType::Object { class, script: None } => class.to_string(),
-        ContainerType::Object { script: Some(script), .. } => match registry.of(script) {
-            Some(class) => class.name.clone(),
-            None => {
-                let script = script_label(script);
-                return Err(Error::object(format!(
-                    "{script} is the type of a container, but is not registered"
-                )));
-            }
-        },
-    })
-}
-
-/// The declared type with this name.
-///
-/// # Errors
-/// Fails if no type has this name.
-pub fn type_named(registry: &Registry, name: &str) -> Result<ContainerType> {
-    let is_builtin =
-        |ty: &VariantType| ty.name() == name && !matches!(ty, VariantType::Nil | VariantType::Object);
-    let builtin = VariantType::ALL.into_iter().find(is_builtin);
-    if name.is_empty() {
-        return Ok(ContainerType::Untyped);
-    }
-    if let Some(ty) = builtin {
-        return Ok(ContainerType::Builtin(ty));
-    }
-    if let Ok(class) = registry.named(name) {
-        let (class, script) = (class.native.clone(), Some(class.script.clone()));
-        return Ok(ContainerType::Object { class, script });
-    }
-    let class = StringName::from(name);
-    if ClassDb::singleton().class_exists(&class) {
-        return Ok(ContainerType::Object { class, script: None });
-    }
-    Err(Error::object(format!("no class is registered as {}", quoted(name))))
 }

@@ -4,18 +4,17 @@ use std::collections::HashMap;
 
 use godot::builtin::{Array, PackedByteArray, PackedInt64Array, VarArray, VarDictionary, Variant};
 use godot::meta::ToGodot;
-use variant_codec::limits::Spent;
 use variant_codec::patch::{self, Difference, PathStep};
 use variant_codec::stream::{Fingerprint, Source as _};
-use variant_codec::{Error, ErrorKind, Limits, Result, Strictness, View};
+use variant_codec::{Error, ErrorKind, Limits, Result, View};
 use variant_engine::{self as engine, PRECISION, set_bytes};
 
 use crate::value;
 use crate::variant::built::Built;
-use crate::variant::input::{Input, Reading};
-use crate::variant::keys::KeyCache;
+use crate::variant::decoding::Decoding;
+use crate::variant::input::Input;
 use crate::variant::source::{Live, Objects};
-use crate::view::{decode_part, no_input};
+use crate::view::ViewLimits;
 
 fn encoded(value: &Variant) -> Result<PackedByteArray> {
     value::encode(value, Objects::Refused, true)
@@ -52,10 +51,7 @@ pub fn patch(value: &Variant, patch: &PackedByteArray, limits: &Limits) -> Resul
     let limits = &Limits { allow_objects: false, ..limits.clone() };
     let made = patch::apply(engine::bytes(&encoded(value)?), engine::bytes(patch), limits)?;
     let input = Input::Owned(packed(&made)?);
-    let end = input.bytes().len();
-    let mut keys = KeyCache::default();
-    let reading = Reading { input: &input, strictness: Strictness::Strict, limits, keys: &mut keys };
-    value::decode(reading, 0..end, &mut Spent::default()).map(|(built, _)| built).map_err(bad_result)
+    Decoding::strict(limits).decode_input(&input).map_err(bad_result)
 }
 
 /// The error for bytes that a patch has produced. The caller never sees them, so the error has no offset.
@@ -121,16 +117,14 @@ fn described(
     more: impl Fn(&mut VarDictionary, &Difference<'_>) -> Result<()>,
 ) -> Result<Array<VarDictionary>> {
     // Objects are compared, but not created.
-    let without_objects = Limits { allow_objects: false, ..limits.clone() };
-    // For each side: its bytes, the cache of its keys, and the share of the limits that its decoded
-    // parts have used.
-    let mut sides = [old, new].map(|bytes| (engine::bytes(bytes), KeyCache::default(), Spent::default()));
+    let limits_of_parts = ViewLimits::new(Limits { allow_objects: false, ..limits.clone() });
+    // For each side: its bytes, and what its decoded parts share.
+    let mut sides = [old, new].map(|bytes| (engine::bytes(bytes), limits_of_parts.parts(None)));
     let mut live = |view: &View<'_>| {
-        let view = view.with_limits(&without_objects);
         let [old_side, new_side] = &mut sides;
         let is_old = old_side.0.as_ptr_range().contains(&view.remaining().as_ptr());
-        let (_, keys, spent) = if is_old { old_side } else { new_side };
-        match decode_part(&view, &no_input(), &without_objects, keys, spent) {
+        let (_, parts) = if is_old { old_side } else { new_side };
+        match parts.value(view) {
             Err(error) if *error.kind() == ErrorKind::ObjectsNotAllowed => Ok(Variant::nil()),
             decoded => decoded,
         }

@@ -15,10 +15,8 @@ use crate::batch::failed::{Failed, Reasons};
 use crate::batch::records;
 use crate::encode_buffer::with_buffer;
 use crate::files::{self, FileError, Target};
-use crate::variant::builder::VariantBuilder;
 use crate::variant::built::Built;
-use crate::variant::input::{Input, Reading};
-use crate::variant::keys::KeyCache;
+use crate::variant::decoding::Decoding;
 use crate::variant::source::{Live, Objects};
 use variant_disk::Stamp;
 
@@ -35,22 +33,13 @@ pub fn encode_to(bytes: &mut PackedByteArray, value: &Variant, loss: Loss) -> Re
     })
 }
 
-/// Decodes a value; returns it and the offset of its end. `keys` may be kept from value to value.
+/// Decodes a value; returns it and the offset of its end.
 ///
 /// # Errors
 /// Fails if the bytes are invalid; the error has the offset.
-pub fn decode(
-    bytes: &[u8],
-    strictness: Strictness,
-    limits: &Limits,
-    loss: Loss,
-    keys: &mut KeyCache,
-) -> Result<(Built, usize)> {
-    // The engine does not read this format, so it can copy nothing from the bytes.
-    let nothing = Input::Owned(PackedByteArray::new());
-    let mut builder = VariantBuilder::new(Reading { input: &nothing, strictness, limits, keys });
-    let end = Decoder::of_godot3(bytes, strictness, limits, loss).decode_only(&mut builder)?;
-    Ok((builder.finish(), end))
+pub fn decode(bytes: &[u8], loss: Loss, decoding: &mut Decoding<'_>) -> Result<(Built, usize)> {
+    let mut decoder = Decoder::of_godot3(bytes, decoding.strictness, decoding.limits, loss);
+    decoding.build(None, |builder, _| decoder.decode_only(builder))
 }
 
 /// The direction of a file conversion.

@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use godot::builtin::PackedByteArray;
 use variant_codec::format::MAX_BYTES;
-use variant_codec::stream::Decoder;
 use variant_codec::sync::lock;
 use variant_codec::{EncodeOptions, Error};
 use variant_engine::{self as engine, OwnedBytes, Scope, Unfinished, with_gaps};
@@ -17,10 +16,9 @@ use crate::encode_buffer::with_encoder;
 use crate::threads::pool::{Pool, pool, share};
 use crate::threads::progress::goes_on;
 use crate::thresholds::PART_BYTES;
-use crate::variant::builder::VariantBuilder;
 use crate::variant::built::{Built, ConversionCounts, CreatedObjects, check_converted_text};
-use crate::variant::input::{Input, Reading};
-use crate::variant::keys::KeyCache;
+use crate::variant::decoding::Decoding;
+use crate::variant::input::Input;
 use crate::variant::part_tasks::{PartDispatcher, PartTask};
 use crate::variant::source::write_tail;
 use crate::variant::splitter::{Splitter, Tail};
@@ -151,9 +149,14 @@ fn order<'p, 'j>(chunks: &'p [Chunk], index: usize, rest: &mut &'j mut [u8], cop
 }
 
 /// Decodes `data`, a part of the input; returns the value and the offset of its end, or `None` for any error.
-pub fn decode(pool: &Pool, reading: &mut Reading<'_>, data: &[u8]) -> Option<(Built, usize)> {
+pub fn decode(
+    pool: &Pool,
+    decoding: &mut Decoding<'_>,
+    input: &Input<'_>,
+    data: &[u8],
+) -> Option<(Built, usize)> {
     let totals = Totals::default();
-    let (value, end) = with_gaps(|scope| decode_with_gaps(scope, pool, reading, data, &totals))?;
+    let (value, end) = with_gaps(|scope| decode_with_gaps(scope, pool, decoding, input, data, &totals))?;
     // Only a single-threaded decode creates objects.
     Some((Built::new(value, totals.into_counts(), CreatedObjects::default()), end))
 }
@@ -194,26 +197,27 @@ impl Totals {
 fn decode_with_gaps<'s>(
     _: Scope<'s>,
     pool: &Pool,
-    reading: &mut Reading<'_>,
+    decoding: &mut Decoding<'_>,
+    input: &Input<'_>,
     data: &[u8],
     totals: &Totals,
 ) -> Option<(Unfinished<'s>, usize)> {
-    let (strictness, limits) = (reading.strictness, reading.limits);
-    let bytes = OwnedBytes::new(reading.input.to_packed());
+    let (strictness, limits) = (decoding.strictness, decoding.limits);
+    let bytes = OwnedBytes::new(input.to_packed());
     let fill = |task: PartTask<'s>, _: &dyn Fn(PartTask<'s>)| {
         if totals.has_failed() || !goes_on() {
             return;
         }
-        let (mut keys, input) = (KeyCache::default(), Input::Shared(bytes.get()));
-        let reading = Reading { input: &input, strictness, limits, keys: &mut keys };
-        let mut decoder = Decoder::new(data, strictness, limits);
-        let filled = VariantBuilder::new(reading).fill(task, &mut decoder);
+        let (mut decoding, input) = (Decoding::new(limits, strictness), Input::Shared(bytes.get()));
+        let mut decoder = decoding.decoder(data);
+        let filled = decoding.builder(Some(&input)).fill(task, &mut decoder);
         totals.add(filled.ok(), data.len());
     };
     let ((value, counts), end) = share(pool, fill, |take| {
-        let reading = Reading { input: reading.input, strictness, limits, keys: &mut *reading.keys };
-        let mut builder = VariantBuilder::new(reading).with_parts(PartDispatcher { bytes: PART_BYTES, take });
-        let end = Decoder::new(data, strictness, limits).decode_only(&mut builder).ok()?;
+        let mut decoder = decoding.decoder(data);
+        let mut builder =
+            decoding.builder(Some(input)).with_parts(PartDispatcher { bytes: PART_BYTES, take });
+        let end = decoder.decode_only(&mut builder).ok()?;
         Some((builder.finish_with_gaps(), end))
     })?;
     totals.add(Some(counts), data.len());

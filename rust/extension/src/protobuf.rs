@@ -2,8 +2,8 @@
 
 use godot::builtin::{GString, PackedByteArray, PackedStringArray, Variant};
 use godot::classes::FileAccess;
+use variant_codec::Result;
 use variant_codec::stream::Source as _;
-use variant_codec::{Result, Strictness};
 use variant_engine as engine;
 use variant_protobuf::{
     DecodeOptions, EncodeOptions, Error, Message, MessageDecoder, MessageEncoder, Schema,
@@ -11,10 +11,8 @@ use variant_protobuf::{
 
 use crate::encode_buffer::with_buffer;
 use crate::files::{self, FileError};
-use crate::variant::builder::VariantBuilder;
 use crate::variant::built::Built;
-use crate::variant::input::{Input, Reading};
-use crate::variant::keys::KeyCache;
+use crate::variant::decoding::Decoding;
 use crate::variant::source::{Live, Objects};
 
 /// Encodes a message into `bytes`. `encoder` may be kept from value to value.
@@ -45,7 +43,7 @@ pub fn encode_one(value: &Variant, message: &Message, options: &EncodeOptions) -
     })
 }
 
-/// Decodes a message. `keys` may be kept from message to message.
+/// Decodes a message.
 ///
 /// # Errors
 /// Fails if the bytes are invalid; the error has the offset and path.
@@ -53,18 +51,10 @@ pub fn decode(
     bytes: &[u8],
     message: &Message,
     options: &DecodeOptions,
-    keys: &mut KeyCache,
+    decoding: &mut Decoding<'_>,
 ) -> Result<Built> {
-    // The engine does not read this format, so it can copy nothing from the bytes.
-    let nothing = Input::Owned(PackedByteArray::new());
-    let mut builder = VariantBuilder::new(Reading {
-        input: &nothing,
-        strictness: Strictness::Lenient,
-        limits: &options.limits,
-        keys,
-    });
-    MessageDecoder::new(message, bytes, options).write_into(&mut builder)?;
-    Ok(builder.finish())
+    let mut decoder = MessageDecoder::new(message, bytes, options);
+    decoding.build(None, |builder, _| decoder.write_into(builder)).map(|(built, ())| built)
 }
 
 /// Loads the schema from a `.proto` file or a descriptor set. Imports are searched for in `folders`, in the

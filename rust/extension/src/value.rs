@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use godot::builtin::{PackedByteArray, Variant};
 use godot::global::var_to_bytes;
-use variant_codec::limits::Spent;
-use variant_codec::stream::{Buffer, Decoder, Encoder, Leaf, Measure, Number, Source as _, leaf, number};
-use variant_codec::{EncodeOptions, ErrorKind, Result, Strictness, VariantType, frames};
+use variant_codec::stream::{Buffer, Encoder, Leaf, Measure, Number, Source as _, leaf, number};
+use variant_codec::{EncodeOptions, ErrorKind, Result, VariantType, frames};
 use variant_engine::{self as engine, Building, HeldObject, PRECISION, raw_string, set_bytes};
 
 use crate::encode_buffer::with_encoder;
@@ -15,14 +14,14 @@ use crate::parts;
 use crate::settings;
 use crate::threads::pool::pool;
 use crate::thresholds::{LARGE_BYTES, SMALL_BYTES, engine_is_as_fast};
-use crate::variant::builder::VariantBuilder;
 use crate::variant::built::Built;
 use crate::variant::classes::graph::Graph;
 use crate::variant::classes::reader::ObjectReader;
 use crate::variant::classes::registry::Registry;
 use crate::variant::classes::tagging::Tagging;
 use crate::variant::classes::untagging::Untagging;
-use crate::variant::input::Reading;
+use crate::variant::decoding::Decoding;
+use crate::variant::input::Input;
 use crate::variant::nested::Nested;
 use crate::variant::source::{Live, ObjectForm as _, Objects};
 use crate::variant::splitter::Splitter;
@@ -175,23 +174,6 @@ fn encode_with(
     })
 }
 
-/// Decodes the input.
-///
-/// # Errors
-/// Fails if the bytes are invalid; the error has the offset.
-#[inline(always)]
-pub fn decode_all(reading: Reading<'_>) -> Result<Built> {
-    let Reading { input, strictness, limits, .. } = reading;
-    let _running = limits.allow_objects.then(Nested::enter).transpose()?;
-    let data = input.bytes();
-    if data.len() >= settings::parallel_threshold() {
-        return decode(reading, 0..data.len(), &mut Spent::default()).map(|(built, _)| built);
-    }
-    let mut builder = VariantBuilder::new(reading);
-    Decoder::new(data, strictness, limits).decode_only(&mut builder)?;
-    Ok(builder.finish())
-}
-
 /// Decodes the input if it is a small value without nested values. Such a value needs neither limits nor a
 /// builder.
 #[inline(always)]
@@ -220,59 +202,73 @@ fn decode_other_leaf(bytes: &[u8]) -> Option<Variant> {
     Some(building.finish())
 }
 
-/// Decodes a part of the input; returns the value and the offset of its end. `spent` is the share of the
-/// limits that earlier values have used; pass the same one for all values of an input.
-///
-/// # Errors
-/// Fails if the bytes are invalid; the error has the offset in the whole input.
-pub fn decode(mut reading: Reading<'_>, part: Range<usize>, spent: &mut Spent) -> Result<(Built, usize)> {
-    let start = part.start;
-    let Reading { input, strictness, limits, .. } = reading;
-    let _running = limits.allow_objects.then(Nested::enter).transpose()?;
-    let data = input.bytes().get(part).unwrap_or_default();
-    // All values in the input share the limits. Threads do not know each other's usage, so the limits must
-    // admit the whole input.
-    let is_shared = data.len() >= settings::parallel_threshold()
-        && !limits.allow_objects
-        && limits.admit_all_of(input.bytes().len());
-    if let Some(pool) = is_shared.then(pool).flatten()
-        && let Some((built, end)) = parts::decode(&pool, &mut reading, data)
-    {
-        return Ok((built, start + end));
+impl Decoding<'_> {
+    /// Decodes a whole input, which has the limits to itself.
+    ///
+    /// # Errors
+    /// Fails if the bytes are invalid; the error has the offset.
+    #[inline(always)]
+    pub fn decode_input(&mut self, input: &Input<'_>) -> Result<Built> {
+        self.begin_input();
+        self.decode(input, 0..input.bytes().len()).map(|(built, _)| built)
     }
-    let mut builder = VariantBuilder::new(reading);
-    let mut decoder = Decoder::new(data, strictness, limits).after(spent.clone());
-    let end = decoder.decode_only(&mut builder).map_err(|error| error.shifted(start))?;
-    *spent = decoder.spent();
-    Ok((builder.finish(), start + end))
+
+    /// Decodes a part of the input; returns the value and the offset of its end. All parts of an input share the
+    /// limits.
+    ///
+    /// # Errors
+    /// Fails if the bytes are invalid; the error has the offset in the whole input.
+    #[inline(always)]
+    pub fn decode(&mut self, input: &Input<'_>, part: Range<usize>) -> Result<(Built, usize)> {
+        if self.limits.allow_objects {
+            self.allow_scripts()?;
+        }
+        let (start, data) = (part.start, input.bytes().get(part).unwrap_or_default());
+        if data.len() >= settings::parallel_threshold()
+            && let Some((built, end)) = self.decode_on_threads(input, data)
+        {
+            return Ok((built, start + end));
+        }
+        let mut decoder = self.decoder(data);
+        let mut builder = self.builder(Some(input));
+        let built = decoder.decode_only(&mut builder).map(|end| (builder.finish(), start + end));
+        self.spent = decoder.spent();
+        built.map_err(|error| error.shifted(start))
+    }
+
+    /// Decodes a large value on several threads; `None` if that is not allowed, or fails.
+    #[inline(never)]
+    fn decode_on_threads(&mut self, input: &Input<'_>, data: &[u8]) -> Option<(Built, usize)> {
+        // Threads do not know each other's usage, so the limits must admit the whole input.
+        let is_allowed = !self.limits.allow_objects && self.limits.admit_all_of(input.bytes().len());
+        parts::decode(&*is_allowed.then(pool).flatten()?, self, input, data)
+    }
+
+    /// Decodes a part of the input whose objects are of registered classes. `target`, if given, becomes the
+    /// outermost object. Scripts run.
+    ///
+    /// # Errors
+    /// As [`Decoding::decode`]; also fails if the data does not fit the classes. All created objects have then been freed.
+    pub fn decode_registered(
+        &mut self,
+        input: &Input<'_>,
+        part: Range<usize>,
+        registry: &Arc<Registry>,
+        target: Option<HeldObject>,
+    ) -> Result<(Built, usize)> {
+        self.allow_scripts()?;
+        let (start, data) = (part.start, input.bytes().get(part).unwrap_or_default());
+        let objects = ObjectReader::new(Arc::clone(registry), data, self.limits, target);
+        let mut decoder = self.decoder(data);
+        let mut untagging = Untagging::new(self.builder(Some(input)), objects, data);
+        let read = decoder.decode_only(&mut untagging).map_err(|error| match error.kind() {
+            ErrorKind::ObjectsNotAllowed => error.with_kind(ErrorKind::Object(FULL_OBJECT.into())),
+            _ => error,
+        });
+        let built = read.and_then(|end| Ok((untagging.finish()?, start + end)));
+        self.spent = decoder.spent();
+        built.map_err(|error| error.shifted(start))
+    }
 }
 
 const FULL_OBJECT: &str = "an object written with `full_objects`, which FastVariantClasses does not read; use FastVariantCodec with `allow_objects`, for data that you trust";
-
-/// Strictly decodes a part of the input whose objects are of registered classes. `target`, if given, becomes the
-/// outermost object. Scripts run.
-///
-/// # Errors
-/// As [`decode`]; also fails if the data does not fit the classes. All created objects have then been freed.
-pub fn decode_registered(
-    reading: Reading<'_>,
-    part: Range<usize>,
-    spent: &mut Spent,
-    registry: &Arc<Registry>,
-    target: Option<HeldObject>,
-) -> Result<(Built, usize)> {
-    let start = part.start;
-    let Reading { input, limits, .. } = reading;
-    let _running = Nested::enter()?;
-    let data = input.bytes().get(part).unwrap_or_default();
-    let objects = ObjectReader::new(Arc::clone(registry), data, limits, target);
-    let mut untagging = Untagging::new(VariantBuilder::new(reading), objects, data);
-    let mut decoder = Decoder::new(data, Strictness::Strict, limits).after(spent.clone());
-    let end = decoder.decode_only(&mut untagging).map_err(|error| match error.kind() {
-        ErrorKind::ObjectsNotAllowed => error.with_kind(ErrorKind::Object(FULL_OBJECT.into())).shifted(start),
-        _ => error.shifted(start),
-    })?;
-    *spent = decoder.spent();
-    let built = untagging.finish().map_err(|error| error.shifted(start))?;
-    Ok((built, start + end))
-}

@@ -9,8 +9,8 @@ use super::codec_class::FastVariantCodec;
 use super::report;
 use crate::panics::catch_panic;
 use crate::value;
-use crate::variant::input::{Input, Reading};
-use crate::variant::keys::KeyCache;
+use crate::variant::decoding::Decoding;
+use crate::variant::input::Input;
 use crate::variant::source::{Objects, encoded_size};
 
 /// Registers the methods. Returns their help.
@@ -95,9 +95,8 @@ impl StaticMethod for Decode {
             }
             // Setters may change the caller's variable.
             let input = if allow_objects { Input::Owned(bytes.clone()) } else { Input::Shared(bytes) };
-            let (limits, mut keys) = (engine_limits(allow_objects), KeyCache::default());
-            let (strictness, keys) = (Strictness::Lenient, &mut keys);
-            let built = value::decode_all(Reading { input: &input, strictness, limits, keys })?;
+            let mut decoding = Decoding::new(engine_limits(allow_objects), Strictness::Lenient);
+            let built = decoding.decode_input(&input)?;
             let dropped = built.dropped;
             *value = built.into_value();
             if dropped > 0 {

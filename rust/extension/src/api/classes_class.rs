@@ -8,9 +8,8 @@ use godot::global::Error as Code;
 use godot::meta::ToGodot;
 use godot::obj::Gd;
 use godot::prelude::{AnyArray, GodotClass, godot_api};
-use variant_codec::limits::Spent;
 use variant_codec::sync::lock;
-use variant_codec::{Error, Limits, Result, Strictness};
+use variant_codec::{Error, Limits, Result};
 use variant_engine::{self as engine, DictionaryOrEmpty, HeldObject};
 
 use super::arguments::{OptionalLimits, strict_limits};
@@ -28,8 +27,8 @@ use crate::value;
 use crate::variant::classes::class::Class;
 use crate::variant::classes::registry::Registry;
 use crate::variant::classes::resources::Folder;
-use crate::variant::input::{Input, Reading};
-use crate::variant::keys::KeyCache;
+use crate::variant::decoding::Decoding;
+use crate::variant::input::Input;
 use crate::variant::source::Objects;
 
 /// Encodes and decodes objects of your own classes. Objects are saved whole, and reading them runs no code from the
@@ -351,9 +350,7 @@ impl FastVariantClasses {
         guard("FastVariantClasses.to_plain", || {
             let plain = value::encode_registered(&value, &Self::registry(&this)).and_then(|bytes| {
                 let (input, limits) = (Input::Owned(bytes), Limits::unlimited());
-                let (strictness, keys) = (Strictness::Strict, &mut KeyCache::default());
-                let reading = Reading { input: &input, strictness, limits: &limits, keys };
-                value::decode_all(reading).map(|built| built.into_value())
+                Decoding::strict(&limits).decode_input(&input).map(|built| built.into_value())
             });
             plain.unwrap_or_else(|error| {
                 report::failure("FastVariantClasses.to_plain", &error);
@@ -428,11 +425,8 @@ impl FastVariantClasses {
         limits: &Limits,
         target: Option<HeldObject>,
     ) -> Result<Gd<FastVariantResult>> {
-        let (input, mut keys) = (Input::Owned(bytes), KeyCache::default());
-        let len = input.bytes().len();
-        let reading = Reading { input: &input, strictness: Strictness::Strict, limits, keys: &mut keys };
-        let (built, end) =
-            value::decode_registered(reading, 0..len, &mut Spent::default(), registry, target)?;
+        let (len, input) = (bytes.len(), Input::Owned(bytes));
+        let (built, end) = Decoding::strict(limits).decode_registered(&input, 0..len, registry, target)?;
         Ok(FastVariantResult::decoded(built.into_value(), 0, end))
     }
 }

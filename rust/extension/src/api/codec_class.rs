@@ -9,7 +9,6 @@ use godot::meta::ToGodot;
 use godot::obj::Gd;
 use godot::prelude::{GodotClass, VarArray, VarDictionary, godot_api};
 use variant_codec::godot3::{Change, Loss};
-use variant_codec::limits::Spent;
 use variant_codec::{Error, Limits, Strictness};
 use variant_engine as engine;
 
@@ -26,8 +25,8 @@ use crate::files::{self, FileError, Target};
 use crate::godot3::{self, Conversion, Direction, NotConverted};
 use crate::jobs::Job;
 use crate::value;
-use crate::variant::input::{Input, Reading};
-use crate::variant::keys::KeyCache;
+use crate::variant::decoding::Decoding;
+use crate::variant::input::Input;
 use crate::variant::source::Objects;
 
 /// Encodes and decodes Variants exactly as the engine does: faster, in parallel batches, and with error messages.
@@ -330,10 +329,7 @@ impl FastVariantCodec {
                 )));
             };
             let (end, input) = (bytes.len(), Input::Owned(bytes));
-            let mut keys = KeyCache::default();
-            let reading =
-                Reading { input: &input, strictness: Strictness::Strict, limits: &limits, keys: &mut keys };
-            match value::decode(reading, start..end, &mut Spent::default()) {
+            match Decoding::strict(&limits).decode(&input, start..end) {
                 Ok((built, end)) => FastVariantResult::decoded(built.into_value(), start, end),
                 Err(error) => FastVariantResult::failed(&error),
             }
@@ -389,13 +385,8 @@ impl FastVariantCodec {
     fn decode_godot3(bytes: PackedByteArray, #[opt(default = false)] lossy: bool) -> Variant {
         guard("FastVariantCodec.decode_godot3", || {
             let limits = engine_limits(false);
-            match godot3::decode(
-                engine::bytes(&bytes),
-                Strictness::Lenient,
-                limits,
-                Loss::accepted_if(lossy),
-                &mut KeyCache::default(),
-            ) {
+            let mut decoding = Decoding::new(limits, Strictness::Lenient);
+            match godot3::decode(engine::bytes(&bytes), Loss::accepted_if(lossy), &mut decoding) {
                 Ok((built, _)) => built.into_value(),
                 Err(error) => {
                     report::failure("FastVariantCodec.decode_godot3", &error);
@@ -430,9 +421,9 @@ impl FastVariantCodec {
     fn decode_godot3_batch(buffers: AnyArray, #[opt(default = false)] lossy: bool) -> VarArray {
         guard("FastVariantCodec.decode_godot3_batch", || {
             let limits = engine_limits(false);
-            let batch = batch::decode_each(&buffers, Reasons::First, |input, keys| {
-                godot3::decode(input.bytes(), Strictness::Lenient, limits, Loss::accepted_if(lossy), keys)
-                    .map(|(built, _)| built)
+            let make = || Decoding::new(limits, Strictness::Lenient);
+            let batch = batch::decode_each(&buffers, Reasons::First, make, |input, decoding| {
+                godot3::decode(input.bytes(), Loss::accepted_if(lossy), decoding).map(|(built, _)| built)
             });
             report::batch("FastVariantCodec.decode_godot3_batch", &batch.failed);
             batch.into_array()
@@ -465,14 +456,8 @@ impl FastVariantCodec {
     ) -> Gd<FastVariantResult> {
         guard("FastVariantCodec.try_decode_godot3", || {
             let limits = strict_limits(limits);
-            let mut keys = KeyCache::default();
-            match godot3::decode(
-                engine::bytes(&bytes),
-                Strictness::Strict,
-                &limits,
-                Loss::accepted_if(lossy),
-                &mut keys,
-            ) {
+            let mut decoding = Decoding::strict(&limits);
+            match godot3::decode(engine::bytes(&bytes), Loss::accepted_if(lossy), &mut decoding) {
                 Ok((built, end)) => FastVariantResult::decoded(built.into_value(), 0, end),
                 Err(error) => FastVariantResult::failed(&error),
             }

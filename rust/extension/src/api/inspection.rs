@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use godot::builtin::PackedByteArray;
 use godot::prelude::VarDictionary;
 use variant_codec::frames::{self, Contents, FRAME_BYTES, Layout};
 use variant_codec::outline::{Node, Outline, Role};
@@ -10,9 +9,7 @@ use variant_codec::stream::{ElementType, Lanes, Precision, Sink, Source};
 use variant_codec::{Error, Limits, Result, Strictness, VariantType};
 
 use super::error_code::ErrorCode;
-use crate::variant::builder::VariantBuilder;
-use crate::variant::input::{Input, Reading};
-use crate::variant::keys::KeyCache;
+use crate::variant::decoding::Decoding;
 
 const DESCRIBED: usize = 10_000;
 const MAX_NODES: i64 = 100_000;
@@ -79,12 +76,10 @@ pub fn to_dictionary(bytes: &[u8], max_nodes: i64) -> Result<VarDictionary> {
     let error = format_error(&contents).or_else(|| outline.error().cloned());
     // The builder for decoded values makes the result, because it is fastest for thousands of Dictionaries
     // with the same keys.
-    let (nothing, limits) = (Input::Owned(PackedByteArray::new()), Limits::unlimited());
-    let (strictness, mut keys) = (Strictness::Lenient, KeyCache::default());
-    let mut builder =
-        VariantBuilder::new(Reading { input: &nothing, strictness, limits: &limits, keys: &mut keys });
-    Inspection { outline, error, contents }.write_into(&mut builder)?;
-    Ok(builder.finish().into_value().to())
+    let limits = Limits::unlimited();
+    let (built, ()) = Decoding::new(&limits, Strictness::Lenient)
+        .build(None, |builder, _| Inspection { outline, error, contents }.write_into(builder))?;
+    Ok(built.into_value().to())
 }
 
 /// The Dictionary that `inspect` returns.

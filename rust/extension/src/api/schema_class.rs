@@ -21,7 +21,7 @@ use crate::batch;
 use crate::batch::failed::Reasons;
 use crate::protobuf;
 use crate::variant::built::Built;
-use crate::variant::keys::KeyCache;
+use crate::variant::decoding::Decoding;
 
 /// The maximum number of messages that `print()` names.
 const NAMED: usize = 3;
@@ -200,8 +200,9 @@ impl FastProtobufSchema {
             let options = this.decode_options(engine_limits(false).clone());
             match this.message(&message_name) {
                 Ok(message) => {
-                    let batch = batch::decode_each(&buffers, Reasons::First, |input, keys| {
-                        protobuf::decode(input.bytes(), &message, &options, keys)
+                    let make = || Decoding::new(&options.limits, Strictness::Lenient);
+                    let batch = batch::decode_each(&buffers, Reasons::First, make, |input, decoding| {
+                        protobuf::decode(input.bytes(), &message, &options, decoding)
                     });
                     report::batch(METHOD, &batch.failed);
                     batch.into_array()
@@ -329,7 +330,8 @@ impl FastProtobufSchema {
 
     fn decoded(&self, name: &GString, bytes: &PackedByteArray, limits: Limits) -> Result<Variant> {
         let options = self.decode_options(limits);
-        protobuf::decode(engine::bytes(bytes), &self.message(name)?, &options, &mut KeyCache::default())
+        let mut decoding = Decoding::new(&options.limits, Strictness::Lenient);
+        protobuf::decode(engine::bytes(bytes), &self.message(name)?, &options, &mut decoding)
             .map(Built::into_value)
     }
 

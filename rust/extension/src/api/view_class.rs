@@ -15,7 +15,7 @@ use super::arguments::{OptionalLimits, strict_limits};
 use super::guard::guard;
 use super::result_class::FastVariantResult;
 use super::{report, summary};
-use crate::view::{Column, Format, Shown, Step, Test, fill, get, matching, sought, steps};
+use crate::view::{Column, Format, Shown, Step, Test, ViewLimits, fill, get, matching, sought, steps};
 
 /// Reads parts of an encoded value, or of a file of encoded values, without decoding the rest.
 ///
@@ -92,7 +92,7 @@ impl FastVariantView {
         #[opt(default = false)] godot3: bool,
     ) -> Option<Gd<Self>> {
         guard("FastVariantView.open", || {
-            Some(Self::of(Shown::value(bytes, strict_limits(limits), format(godot3))))
+            Some(Self::of(Shown::value(bytes, ViewLimits::new(strict_limits(limits)), format(godot3))))
         })
     }
 
@@ -106,7 +106,7 @@ impl FastVariantView {
         #[opt(default = false)] godot3: bool,
     ) -> Option<Gd<Self>> {
         guard("FastVariantView.open_records", || {
-            Some(Self::of(Shown::records(bytes, strict_limits(limits), format(godot3))))
+            Some(Self::of(Shown::records(bytes, ViewLimits::new(strict_limits(limits)), format(godot3))))
         })
     }
 
@@ -130,7 +130,7 @@ impl FastVariantView {
         #[opt(default = false)] godot3: bool,
     ) -> Option<Gd<Self>> {
         guard("FastVariantView.open_file", || {
-            Some(Self::of(Shown::file(&path, strict_limits(limits), format(godot3))))
+            Some(Self::of(Shown::file(&path, ViewLimits::new(strict_limits(limits)), format(godot3))))
         })
     }
 

@@ -14,8 +14,8 @@ use variant_engine::{OwnedBytes, Reader, Slots};
 use crate::thresholds::PART_BYTES;
 use crate::value;
 use crate::variant::built::Built;
-use crate::variant::input::{Input, Reading};
-use crate::variant::keys::KeyCache;
+use crate::variant::decoding::Decoding;
+use crate::variant::input::Input;
 use crate::variant::source::{Objects, element};
 use failed::Reasons;
 use outcome::{Batch, Outcome, fill_part};
@@ -50,8 +50,9 @@ pub fn encode_each<K: Default>(
         let mut cost = 0;
         while !slots.is_empty() && cost < PART_BYTES {
             let (index, buffer) = (slots.start(), slots.next_bytes());
-            let encoded = element(&elements, index)
-                .and_then(|value| item("an item to encode", kept, |kept| encode(value, buffer, kept)));
+            let encoded = element(&elements, index).and_then(|value| {
+                item("an item to encode", kept, K::default, |kept| encode(value, buffer, kept))
+            });
             if let Err(error) = encoded {
                 if matches!(error.kind(), ErrorKind::Internal(_)) {
                     *buffer = PackedByteArray::new();
@@ -61,7 +62,7 @@ pub fn encode_each<K: Default>(
             cost += buffer.len() + ITEM_COST;
         }
     };
-    let created = Slots::of_buffers(elements.len(), |slots| spread(slots, parallel, fill));
+    let created = Slots::of_buffers(elements.len(), |slots| spread(slots, parallel, K::default, fill));
     outcome.into_batch(created)
 }
 
@@ -76,16 +77,16 @@ pub fn decode(
     if limits.allow_objects {
         return decode_owned(&owned(buffers), strictness, limits, reasons);
     }
-    decode_each(buffers, reasons, |input, keys| {
-        value::decode_all(Reading { input, strictness, limits, keys })
-    })
+    let make = || Decoding::new(limits, strictness);
+    decode_each(buffers, reasons, make, |input, decoding| decoding.decode_input(input))
 }
 
-/// Decodes each buffer with `decode`, which runs no scripts.
-pub fn decode_each(
+/// Decodes each buffer with `decode`, which runs no scripts. Each thread gets a [`Decoding`] from `make`.
+pub fn decode_each<'l>(
     buffers: &AnyArray,
     reasons: Reasons,
-    decode: impl Fn(&Input<'_>, &mut KeyCache) -> Result<Built, Error> + Sync,
+    make: impl Fn() -> Decoding<'l> + Sync,
+    decode: impl Fn(&Input<'_>, &mut Decoding<'l>) -> Result<Built, Error> + Sync,
 ) -> Batch<Variant> {
     let reader = Reader::new();
     let buffers = own_if(false, reader, buffers);
@@ -94,7 +95,7 @@ pub fn decode_each(
         let buffer = element(&elements, index)?;
         Input::of(reader, buffer).ok_or_else(|| no_buffer(reader, buffer))
     };
-    decode_items(elements.len(), true, reasons, input, decode)
+    decode_items(elements.len(), true, reasons, input, make, decode)
 }
 
 /// An owned buffer, or the error for an element that is not a buffer.
@@ -120,27 +121,29 @@ pub fn decode_owned(
         Ok(bytes) => Ok(Input::Shared(bytes.get())),
         Err(error) => Err(error.clone()),
     };
-    decode_items(buffers.len(), !limits.allow_objects, reasons, input, |input, keys| {
-        value::decode_all(Reading { input, strictness, limits, keys })
+    let make = || Decoding::new(limits, strictness);
+    decode_items(buffers.len(), !limits.allow_objects, reasons, input, make, |input, decoding| {
+        decoding.decode_input(input)
     })
 }
 
-fn decode_items<'a>(
+fn decode_items<'a, 'l>(
     count: usize,
     parallel: bool,
     reasons: Reasons,
     input: impl Fn(usize) -> Result<Input<'a>, Error> + Sync,
-    decode: impl Fn(&Input<'_>, &mut KeyCache) -> Result<Built, Error> + Sync,
+    make: impl Fn() -> Decoding<'l> + Sync,
+    decode: impl Fn(&Input<'_>, &mut Decoding<'l>) -> Result<Built, Error> + Sync,
 ) -> Batch<Variant> {
-    let decode_at = |index: usize, keys: &mut KeyCache| {
+    let decode_at = |index: usize, decoding: &mut Decoding<'l>| {
         let input = input(index)?;
         let bytes = input.bytes().len();
-        item("an item to decode", keys, |keys| Ok((decode(&input, keys)?, bytes)))
+        item("an item to decode", decoding, &make, |decoding| Ok((decode(&input, decoding)?, bytes)))
     };
     let outcome = Outcome::keeping(reasons);
     let created = Slots::of_variants(count, |slots| {
-        spread(slots, parallel, |slots, keys| {
-            fill_part(slots, &outcome, |index| decode_at(index, keys));
+        spread(slots, parallel, &make, |slots, decoding| {
+            fill_part(slots, &outcome, |index| decode_at(index, decoding));
         });
     });
     outcome.into_batch(created)

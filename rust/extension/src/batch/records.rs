@@ -7,7 +7,7 @@ use godot::builtin::{AnyArray, PackedByteArray, Variant};
 use variant_codec::format::MAX_BYTES;
 use variant_codec::limits::Spent;
 use variant_codec::sync::lock;
-use variant_codec::{Error, ErrorKind, Limits, Strictness, frames};
+use variant_codec::{Error, ErrorKind, Limits, frames};
 use variant_engine::{self as engine, OwnArray, OwnedBytes, Reader, Slots};
 
 use super::failed::{Failed, Reasons};
@@ -19,8 +19,8 @@ use crate::threads::progress;
 use crate::thresholds::PART_BYTES;
 use crate::value;
 use crate::variant::built::{Built, CreatedObjects};
-use crate::variant::input::{Input, Reading};
-use crate::variant::keys::KeyCache;
+use crate::variant::decoding::Decoding;
+use crate::variant::input::Input;
 use crate::variant::source::{Objects, element};
 
 /// Encodes all values as records for a file, each prefixed with its length as a little-endian u32. Returns
@@ -61,13 +61,15 @@ pub fn frame_each<K: Default>(
         while items.left() > 0 && part.len() + (items.start - start) * ITEM_COST < PART_BYTES {
             let index = items.start;
             items.start += 1;
-            if let Err(error) = item("an item to pack", kept, |kept| append(index, &mut part, kept)) {
+            if let Err(error) =
+                item("an item to pack", kept, K::default, |kept| append(index, &mut part, kept))
+            {
                 outcome.add_failed(index, error);
             }
         }
         lock(&parts).push((start, part));
     };
-    spread(0..count, parallel, pack);
+    spread(0..count, parallel, K::default, pack);
     let (failed, _) = outcome.into_failed();
     if !failed.indexes.is_empty() {
         return Err(failed);
@@ -134,23 +136,23 @@ struct UnpackedPart<'a> {
     outcome: &'a Outcome,
 }
 
-impl UnpackedPart<'_> {
+impl<'a> UnpackedPart<'a> {
     fn fill(
         &self,
         slots: &mut Slots<'_>,
-        keys: &mut KeyCache,
-        spent: &mut Spent,
-        decode: &mut impl FnMut(Reading<'_>, Range<usize>, &mut Spent) -> Result<(Built, usize), Error>,
+        decoding: &mut Decoding<'a>,
+        decode: &mut impl FnMut(&mut Decoding<'a>, &Input<'_>, Range<usize>) -> Result<(Built, usize), Error>,
     ) {
-        let (input, limits) = (Input::Shared(self.bytes.get()), self.limits);
+        let input = Input::Shared(self.bytes.get());
         fill_part(slots, self.outcome, |index| {
             let record = self.records[index].clone();
             let len = record.len();
-            item("an item to unpack", keys, |keys| {
-                let reading = Reading { input: &input, strictness: Strictness::Strict, limits, keys };
-                let (built, _) = decode(reading, record, spent)?;
-                Ok((built, len))
-            })
+            item(
+                "an item to unpack",
+                decoding,
+                || Decoding::strict(self.limits),
+                |decoding| decode(decoding, &input, record).map(|(built, _)| (built, len)),
+            )
         });
         if self.outcome.makes_useless(slots.start()) {
             slots.skip();
@@ -189,11 +191,13 @@ impl Unpacking {
         // that admit all of the data.
         let parallel = !self.limits.allow_objects && self.limits.admit_all_of(self.bytes.get().len());
         if !parallel {
-            return self.step_with(count, value::decode);
+            return self.step_with(count, |decoding, input, part| decoding.decode(input, part));
         }
-        self.advance(count, true, |part, slots, parallel, _, _| {
-            spread(slots, parallel, |slots, keys| {
-                part.fill(slots, keys, &mut Spent::default(), &mut value::decode);
+        self.advance(count, |part, slots, _| {
+            let make = || Decoding::strict(part.limits);
+            spread(slots, true, make, |slots, decoding| {
+                decoding.begin_input();
+                part.fill(slots, decoding, &mut Decoding::decode);
             });
         })
     }
@@ -202,11 +206,11 @@ impl Unpacking {
     pub fn step_with(
         &mut self,
         count: usize,
-        mut decode: impl FnMut(Reading<'_>, Range<usize>, &mut Spent) -> Result<(Built, usize), Error>,
+        mut decode: impl FnMut(&mut Decoding<'_>, &Input<'_>, Range<usize>) -> Result<(Built, usize), Error>,
     ) -> bool {
-        self.advance(count, false, |part, mut slots, _, keys, spent| {
+        self.advance(count, |part, mut slots, decoding| {
             while !slots.is_empty() && progress::goes_on() {
-                part.fill(&mut slots, keys, spent, &mut decode);
+                part.fill(&mut slots, decoding, &mut decode);
             }
         })
     }
@@ -214,22 +218,21 @@ impl Unpacking {
     fn advance(
         &mut self,
         count: usize,
-        parallel: bool,
-        mut run: impl FnMut(&UnpackedPart<'_>, Slots<'_>, bool, &mut KeyCache, &mut Spent),
+        run: impl for<'a> FnOnce(&UnpackedPart<'a>, Slots<'_>, &mut Decoding<'a>),
     ) -> bool {
         let start = self.values.len();
         let records = &self.records[start..];
         let records = &records[..count.min(records.len())];
-        let (mut spent, mut keys) = (std::mem::take(&mut self.spent), KeyCache::default());
+        let mut decoding = Decoding::strict(&self.limits);
+        decoding.spent = std::mem::take(&mut self.spent);
         let outcome = Outcome::ending_at_first();
         let part = UnpackedPart { records, bytes: &self.bytes, limits: &self.limits, outcome: &outcome };
-        let filled =
-            Slots::of_variants(records.len(), |slots| run(&part, slots, parallel, &mut keys, &mut spent));
+        let filled = Slots::of_variants(records.len(), |slots| run(&part, slots, &mut decoding));
         let mut values = filled.map(|(values, ())| values).unwrap_or_else(|error| {
             outcome.add_failed(0, error);
             OwnArray::new()
         });
-        self.spent = spent;
+        self.spent = decoding.spent;
         let (failed, created) = outcome.into_failed();
         self.created.append(created);
         if let Some((index, error)) = failed.into_first() {

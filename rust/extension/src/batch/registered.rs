@@ -4,8 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use godot::builtin::{AnyArray, PackedByteArray, Variant};
-use variant_codec::limits::Spent;
-use variant_codec::{Error, Limits, Strictness};
+use variant_codec::{Error, Limits};
 use variant_engine::{Reader, Slots};
 
 use super::failed::{Failed, Reasons};
@@ -16,8 +15,8 @@ use crate::value;
 use crate::variant::classes::graph::Graph;
 use crate::variant::classes::registry::Registry;
 use crate::variant::classes::tagging::Tagging;
-use crate::variant::input::{Input, Reading};
-use crate::variant::keys::KeyCache;
+use crate::variant::decoding::Decoding;
+use crate::variant::input::Input;
 use crate::variant::source::element;
 
 /// Encodes each value.
@@ -41,18 +40,15 @@ pub fn encode(values: &AnyArray, registry: &Registry) -> Batch<PackedByteArray> 
 pub fn decode(buffers: &AnyArray, limits: &Limits, registry: &Arc<Registry>) -> Batch<Variant> {
     let outcome = Outcome::keeping(Reasons::All);
     let buffers = super::owned(buffers);
-    let mut keys = KeyCache::default();
+    let mut decoding = Decoding::strict(limits);
     let created = Slots::of_variants(buffers.len(), |mut slots| {
         while !slots.is_empty() {
             fill_part(&mut slots, &outcome, |index| {
                 let bytes = buffers[index].as_ref().map_err(Error::clone)?;
                 let input = Input::Shared(bytes.get());
                 let len = input.bytes().len();
-                let reading =
-                    Reading { input: &input, strictness: Strictness::Strict, limits, keys: &mut keys };
-                let (built, _) =
-                    value::decode_registered(reading, 0..len, &mut Spent::default(), registry, None)?;
-                Ok((built, len))
+                decoding.begin_input();
+                decoding.decode_registered(&input, 0..len, registry, None).map(|(built, _)| (built, len))
             });
         }
     });
@@ -91,8 +87,8 @@ pub fn frame(values: &AnyArray, registry: &Registry) -> Result<Vec<Vec<u8>>, Fai
 /// Decodes all records of a buffer.
 pub fn unpack(bytes: PackedByteArray, limits: &Limits, registry: &Arc<Registry>) -> Unpacked {
     let mut unpacking = Unpacking::of(bytes, limits.clone());
-    unpacking.step_with(usize::MAX, |reading, part, spent| {
-        value::decode_registered(reading, part, spent, registry, None)
+    unpacking.step_with(usize::MAX, |decoding, input, part| {
+        decoding.decode_registered(input, part, registry, None)
     });
     unpacking.finish()
 }

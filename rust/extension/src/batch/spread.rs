@@ -50,16 +50,22 @@ impl Items for Slots<'_> {
 /// Calls `work` until it has taken all items, in order, on several threads if that is allowed and worthwhile.
 /// Each call takes a part of about equally many bytes, so that no thread gets all large items:
 /// `cargo xtask bench pack_batch` takes 6.7 ms, and 7.8 ms with parts of equally many items. The calling
-/// thread passes one `K`, such as a cache, to all its calls of `work`. Each call on the pool gets a new one.
+/// thread passes one `K` from `make`, such as a cache, to all its calls of `work`. Each call on the pool gets a new
+/// one.
 ///
 /// Background work stops when it is cancelled.
-pub fn spread<T: Items, K: Default>(mut items: T, parallel: bool, work: impl Fn(&mut T, &mut K) + Sync) {
+pub fn spread<T: Items, K>(
+    mut items: T,
+    parallel: bool,
+    make: impl Fn() -> K + Sync,
+    work: impl Fn(&mut T, &mut K) + Sync,
+) {
     let work = |items: &mut T, kept: &mut K| {
         let len = items.left();
         work(items, kept);
         progress::advance(len - items.left());
     };
-    let mut kept = K::default();
+    let mut kept = make();
     let len = items.left();
     work(&mut items, &mut kept);
     let per_part = (len - items.left()).max(1);
@@ -70,7 +76,7 @@ pub fn spread<T: Items, K: Default>(mut items: T, parallel: bool, work: impl Fn(
             if !progress::goes_on() {
                 return;
             }
-            work(&mut items, &mut K::default());
+            work(&mut items, &mut make());
             // These items are larger than the first ones, so `work` took only some of them: split the others.
             if items.left() > 0 {
                 let half = items.left() / 2;
@@ -92,14 +98,15 @@ pub fn spread<T: Items, K: Default>(mut items: T, parallel: bool, work: impl Fn(
 
 /// Runs the work for an item. After an internal error, a new `K` replaces the kept one.
 #[inline(always)]
-pub fn item<R, K: Default>(
+pub fn item<R, K>(
     place: &'static str,
     kept: &mut K,
+    make: impl Fn() -> K,
     work: impl FnOnce(&mut K) -> Result<R, Error>,
 ) -> Result<R, Error> {
     catch_panic(place, || work(kept)).inspect_err(|error| {
         if matches!(error.kind(), ErrorKind::Internal(_)) {
-            *kept = K::default();
+            *kept = make();
         }
     })
 }

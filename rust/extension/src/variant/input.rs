@@ -1,10 +1,8 @@
 //! The input to decode.
 
 use godot::builtin::{PackedByteArray, Variant};
-use variant_codec::{Limits, Strictness, VariantType};
+use variant_codec::VariantType;
 use variant_engine::{self as engine, Reader};
-
-use super::keys::KeyCache;
 
 /// The bytes to decode. They are owned if scripts run meanwhile, because a script may change the caller's array.
 /// Otherwise they are borrowed during the call, and no other thread may change them.
@@ -51,11 +49,4 @@ impl<'a> Input<'a> {
             Self::InVariant(variant, _) => variant.to(),
         }
     }
-}
-
-pub struct Reading<'r> {
-    pub input: &'r Input<'r>,
-    pub strictness: Strictness,
-    pub limits: &'r Limits,
-    pub keys: &'r mut KeyCache,
 }

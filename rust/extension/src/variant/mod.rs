@@ -3,6 +3,7 @@
 pub mod builder;
 pub mod built;
 pub mod classes;
+pub mod decoding;
 pub mod input;
 pub mod keys;
 mod labels;

@@ -10,17 +10,14 @@ use variant_codec::dialect::Dialect;
 use variant_codec::lanes::doubles as reals;
 #[cfg(not(feature = "double"))]
 use variant_codec::lanes::singles as reals;
-use variant_codec::limits::Spent;
 use variant_codec::stream::Text;
-use variant_codec::{Error, Limits, Result, VariantType, View, lanes};
+use variant_codec::{Error, Result, VariantType, View, lanes};
 use variant_engine::{Reader, string};
 
-use super::held::decode_part;
+use super::held::Parts;
 use super::path::{Step, inside, words};
 use super::rows::{EachRow, for_each_row, in_no_row};
 use super::shown::Shown;
-use crate::variant::input::Input;
-use crate::variant::keys::KeyCache;
 
 /// One field of every row.
 pub struct Column {
@@ -183,7 +180,7 @@ impl Column {
 /// column without default.
 pub fn fill(shown: &Shown, path: &[Step], columns: &mut [Column]) -> Result<Vec<usize>> {
     let paths: Vec<Vec<Step>> = columns.iter().map(|column| column.path.clone()).collect();
-    let mut filling = Filling { columns, keys: KeyCache::default(), incomplete: Vec::new(), has_rows: false };
+    let mut filling = Filling { columns, incomplete: Vec::new(), has_rows: false };
     for_each_row(shown, path, &paths, &mut filling)?;
     let Filling { columns, incomplete, has_rows, .. } = filling;
     if has_rows {
@@ -194,7 +191,6 @@ pub fn fill(shown: &Shown, path: &[Step], columns: &mut [Column]) -> Result<Vec<
 
 struct Filling<'c> {
     columns: &'c mut [Column],
-    keys: KeyCache,
     incomplete: Vec<usize>,
     has_rows: bool,
 }
@@ -204,9 +200,7 @@ impl EachRow for Filling<'_> {
         &mut self,
         index: u64,
         fields: &[Option<View<'_, D>>],
-        input: &Input<'_>,
-        limits: &Limits,
-        spent: &mut Spent,
+        parts: &mut Parts<'_>,
     ) -> Result<()> {
         self.has_rows = true;
         let mut is_complete = true;
@@ -215,9 +209,7 @@ impl EachRow for Filling<'_> {
             match field {
                 Some(field) if field.ty() == *ty => {
                     *is_found = true;
-                    cells
-                        .read(field, |field| decode_part(field, input, limits, &mut self.keys, spent))
-                        .map_err(|error| inside(path, error))?;
+                    cells.read(field, |field| parts.value(field)).map_err(|error| inside(path, error))?;
                 }
                 field => {
                     is_complete = false;

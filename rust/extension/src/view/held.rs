@@ -4,15 +4,15 @@ use godot::builtin::{PackedByteArray, Variant};
 use variant_codec::dialect::{Dialect, Godot3, Godot4};
 use variant_codec::godot3::Loss;
 use variant_codec::limits::Spent;
-use variant_codec::stream::{Decoder, Measure, Sink};
+use variant_codec::stream::Decoder;
 use variant_codec::view::{Key, KnownOffsets, Spot};
-use variant_codec::{EncodeOptions, ErrorKind, Limits, Result, Strictness, View};
+use variant_codec::{ErrorKind, Limits, Result, Strictness, View};
 use variant_engine::{self as engine, OwnedBytes};
 
 use super::path::Step;
 use crate::variant::builder::VariantBuilder;
-use crate::variant::input::{Input, Reading};
-use crate::variant::keys::KeyCache;
+use crate::variant::decoding::Decoding;
+use crate::variant::input::Input;
 
 /// The format of the bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -46,14 +46,45 @@ pub(super) use in_either;
 pub struct Held {
     bytes: OwnedBytes,
     offset: u64,
-    limits: Limits,
+    limits: ViewLimits,
     format: Format,
     known: KnownOffsets,
 }
 
+/// The limits of a view.
+#[derive(Clone)]
+pub struct ViewLimits {
+    /// For finding values, also inside objects.
+    pub finding: Limits,
+    /// For building values: without objects, which a view never creates.
+    building: Limits,
+}
+
+impl ViewLimits {
+    /// A view that finds values within these limits.
+    pub fn new(finding: Limits) -> Self {
+        let building = Limits { allow_objects: false, ..finding.clone() };
+        Self { finding, building }
+    }
+
+    /// What building values from bytes in `input` shares. Pass no input that the engine cannot read.
+    pub fn parts<'l>(&'l self, input: Option<Input<'l>>) -> Parts<'l> {
+        let allows_objects = self.finding.allow_objects;
+        Parts { input, decoding: Decoding::strict(&self.building), allows_objects }
+    }
+}
+
+/// What building several values shares.
+pub struct Parts<'l> {
+    input: Option<Input<'l>>,
+    decoding: Decoding<'l>,
+    /// Whether the view finds values inside objects.
+    allows_objects: bool,
+}
+
 impl Held {
     /// Bytes that start at `offset` in a file, read within `limits`.
-    pub fn new(bytes: PackedByteArray, offset: u64, limits: Limits, format: Format) -> Self {
+    pub fn new(bytes: PackedByteArray, offset: u64, limits: ViewLimits, format: Format) -> Self {
         Self { bytes: OwnedBytes::new(bytes), offset, limits, format, known: KnownOffsets::default() }
     }
 
@@ -72,17 +103,9 @@ impl Held {
         self.offset + self.bytes().len() as u64
     }
 
-    /// The limits.
-    pub fn limits(&self) -> &Limits {
-        &self.limits
-    }
-
-    /// The input for decoding values.
-    pub fn input(&self) -> Input<'_> {
-        match self.format {
-            Format::Godot4 => Input::Shared(self.bytes.get()),
-            Format::Godot3 => no_input(),
-        }
+    /// What building values shares.
+    pub fn parts(&self) -> Parts<'_> {
+        self.limits.parts((self.format == Format::Godot4).then(|| Input::Shared(self.bytes.get())))
     }
 
     /// Calls `look` with the value to which `path` leads from `spot`.
@@ -98,7 +121,7 @@ impl Held {
     }
 
     fn view<D: Dialect>(&self, spot: Spot) -> Result<View<'_, D>> {
-        View::at_spot(self.bytes(), &self.limits, spot)?.remembering(&self.known).following_tags()
+        View::at_spot(self.bytes(), &self.limits.finding, spot)?.remembering(&self.known).following_tags()
     }
 
     /// Fails if bytes follow the value at the spot, unless the limits allow that.
@@ -107,125 +130,68 @@ impl Held {
     /// As [`View::check_end`].
     pub fn check_end(&self, spot: Spot) -> Result<()> {
         match self.format {
-            Format::Godot4 => View::<Godot4>::at_spot(self.bytes(), &self.limits, spot)?.check_end(),
-            Format::Godot3 => View::<Godot3>::at_spot(self.bytes(), &self.limits, spot)?.check_end(),
+            Format::Godot4 => View::<Godot4>::at_spot(self.bytes(), &self.limits.finding, spot)?.check_end(),
+            Format::Godot3 => View::<Godot3>::at_spot(self.bytes(), &self.limits.finding, spot)?.check_end(),
         }
     }
 }
 
-/// An empty input, so that the builder never lets the engine copy values from the input. Use it for bytes
-/// that the engine cannot read, or that are not in a PackedByteArray.
-pub fn no_input<'a>() -> Input<'a> {
-    Input::Owned(PackedByteArray::new())
-}
-
-/// Builds the value that `write` writes from bytes in `input`. Refuses objects even if the limits allow them.
-/// Before it reports an object that the limits allow, it runs `measure`; if `measure` fails, it reports that
-/// error instead.
-///
-/// # Errors
-/// Fails if the bytes are invalid or contain objects.
-pub fn built(
-    input: &Input<'_>,
-    limits: &Limits,
-    keys: &mut KeyCache,
-    write: impl FnOnce(&Limits, &mut VariantBuilder<'_, '_>) -> Result<()>,
-    measure: impl FnOnce(&mut Measure) -> Result<()>,
-) -> Result<Variant> {
-    let without_objects;
-    let building = if limits.allow_objects {
-        without_objects = Limits { allow_objects: false, ..limits.clone() };
-        &without_objects
-    } else {
-        limits
-    };
-    let reading = Reading { input, strictness: Strictness::Strict, limits: building, keys };
-    let mut builder = VariantBuilder::new(reading);
-    match write(building, &mut builder) {
-        Ok(()) => Ok(builder.finish().into_value()),
-        Err(error) if limits.allow_objects && *error.kind() == ErrorKind::ObjectsNotAllowed => {
-            measure(&mut Measure::counting(EncodeOptions::default()))?;
-            const REASON: &str = "a view creates no objects; fetch their properties, or decode the bytes";
-            Err(error.with_kind(ErrorKind::Object(REASON.into())))
-        }
-        Err(error) => Err(error),
+impl<'l> Parts<'l> {
+    /// Begins a row that has the limits to itself.
+    pub fn begin_row(&mut self) {
+        self.decoding.begin_input();
     }
-}
 
-/// Decodes the value of `view`. `input` contains the bytes of the view, or comes from [`no_input`].
-///
-/// # Errors
-/// Fails if the bytes are invalid or contain objects.
-pub fn decode<D: Dialect>(
-    view: &View<'_, D>,
-    input: &Input<'_>,
-    limits: &Limits,
-    keys: &mut KeyCache,
-) -> Result<Variant> {
-    decode_part(view, input, limits, keys, &mut Spent::default())
-}
+    /// Builds the value that `read` decodes within the given limits.
+    ///
+    /// # Errors
+    /// Fails if the bytes are invalid or contain objects.
+    pub fn build(
+        &mut self,
+        read: impl FnOnce(&'l Limits, &mut VariantBuilder<'_, '_>, &mut Spent) -> Result<()>,
+    ) -> Result<Variant> {
+        const REASON: &str = "a view creates no objects; fetch their properties, or decode the bytes";
 
-/// Like [`decode`], for one of several parts of an input. Some limits apply to all parts together; `spent` is
-/// the share that earlier parts have used.
-///
-/// # Errors
-/// As [`decode`].
-pub fn decode_part<D: Dialect>(
-    view: &View<'_, D>,
-    input: &Input<'_>,
-    limits: &Limits,
-    keys: &mut KeyCache,
-    spent: &mut Spent,
-) -> Result<Variant> {
-    let mut before = spent.clone();
-    let write = |limits: &Limits, builder: &mut VariantBuilder<'_, '_>| {
-        view.with_limits(limits).write_part_into(builder, spent)
-    };
-    built(input, limits, keys, write, |measure| view.write_part_into(measure, &mut before))
-}
+        let limits = self.decoding.limits;
+        let built = self.decoding.build(self.input.as_ref(), |builder, spent| read(limits, builder, spent));
+        match built {
+            Ok((built, ())) => Ok(built.into_value()),
+            Err(error) if self.allows_objects && *error.kind() == ErrorKind::ObjectsNotAllowed => {
+                Err(error.with_kind(ErrorKind::Object(REASON.into())))
+            }
+            Err(error) => Err(error),
+        }
+    }
 
-/// Decodes one of several records. The limits apply to all records together; `spent` is the share that
-/// earlier records have used.
-///
-/// # Errors
-/// Fails if the bytes are invalid or contain objects.
-pub fn decode_record(
-    record: &[u8],
-    format: Format,
-    limits: &Limits,
-    spent: &mut Spent,
-    keys: &mut KeyCache,
-) -> Result<Variant> {
-    fn write_into<S: Sink>(
-        (record, format): (&[u8], Format),
-        limits: &Limits,
-        sink: &mut S,
-        spent: &mut Spent,
-    ) -> Result<()> {
-        fn decode_only<D: Dialect>(
+    /// Builds the value of `view`.
+    ///
+    /// # Errors
+    /// As [`Parts::build`].
+    pub fn value<D: Dialect>(&mut self, view: &View<'_, D>) -> Result<Variant> {
+        self.build(|limits, builder, spent| view.with_limits(limits).write_part_into(builder, spent))
+    }
+
+    /// Builds the value of one of several records.
+    ///
+    /// # Errors
+    /// As [`Parts::build`].
+    pub fn record(&mut self, record: &[u8], format: Format) -> Result<Variant> {
+        fn read<D: Dialect>(
             decoder: Decoder<'_, D>,
-            sink: &mut impl Sink,
+            builder: &mut VariantBuilder<'_, '_>,
             spent: &mut Spent,
         ) -> Result<()> {
-            let mut decoder = decoder.after(spent.clone());
-            decoder.decode_only(sink)?;
+            let mut decoder = decoder.after(std::mem::take(spent));
+            let end = decoder.decode_only(builder);
             *spent = decoder.spent();
-            Ok(())
+            end.map(|_| ())
         }
-        match format {
-            Format::Godot4 => decode_only(Decoder::new(record, Strictness::Strict, limits), sink, spent),
+        self.build(|limits, builder, spent| match format {
+            Format::Godot4 => read(Decoder::new(record, Strictness::Strict, limits), builder, spent),
             Format::Godot3 => {
                 let decoder = Decoder::of_godot3(record, Strictness::Strict, limits, Loss::Refused);
-                decode_only(decoder, sink, spent)
+                read(decoder, builder, spent)
             }
-        }
+        })
     }
-    let (source, mut before) = ((record, format), spent.clone());
-    built(
-        &no_input(),
-        limits,
-        keys,
-        |limits, builder| write_into(source, limits, builder, spent),
-        |measure| write_into(source, limits, measure, &mut before),
-    )
 }

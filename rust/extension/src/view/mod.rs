@@ -19,7 +19,7 @@ mod rows;
 mod shown;
 
 pub use columns::{Column, fill};
-pub use held::{Format, decode_part, no_input};
+pub use held::{Format, ViewLimits};
 pub use path::{Step, steps};
 pub use quiet::{get, sought};
 pub use rows::{Test, matching};

@@ -14,7 +14,7 @@ use variant_codec::{Error, ErrorKind, Limits, Result, VariantType};
 use variant_disk::Journal;
 use variant_engine as engine;
 
-use super::held::{Format, Held};
+use super::held::{Format, Held, ViewLimits};
 use super::path::Step;
 use crate::files::{self, FileError, Target};
 
@@ -22,7 +22,7 @@ use crate::files::{self, FileError, Target};
 pub struct Records {
     source: Source,
     index: Index,
-    limits: Limits,
+    limits: ViewLimits,
     format: Format,
     /// Set when a complete first record exists and the data is known to be in `format`.
     is_known: OnceLock<()>,
@@ -67,17 +67,17 @@ impl ReadAt for Source {
 
 impl Records {
     /// The records in these bytes.
-    pub fn in_memory(bytes: PackedByteArray, limits: Limits, format: Format) -> Self {
+    pub fn in_memory(bytes: PackedByteArray, limits: ViewLimits, format: Format) -> Self {
         let held = Held::new(bytes, 0, limits.clone(), format);
         Self::of(Source::Memory(Arc::new(held)), Index::default(), limits, format)
     }
 
-    fn of(source: Source, index: Index, limits: Limits, format: Format) -> Self {
+    fn of(source: Source, index: Index, limits: ViewLimits, format: Format) -> Self {
         Self { source, index, limits, format, is_known: OnceLock::new() }
     }
 
     /// The records in a file. Ignores a truncated last record, which a writer may not have completed yet.
-    pub fn in_file(path: &GString, limits: Limits, format: Format) -> Self {
+    pub fn in_file(path: &GString, limits: ViewLimits, format: Format) -> Self {
         let source = match files::open(path) {
             Some(file) => Source::File { file, last: Mutex::default() },
             // A file of the project may be packed, so only the engine can read it. For any other file, the
@@ -139,7 +139,7 @@ impl Records {
     }
 
     /// The limits for each record.
-    pub fn limits(&self) -> &Limits {
+    pub fn limits(&self) -> &ViewLimits {
         &self.limits
     }
 
@@ -186,8 +186,8 @@ impl Records {
             Source::Memory(held) => Ok((Arc::clone(held), Spot::of(place(range.start)..place(range.end)))),
             Source::File { file, last } => {
                 let length = place(range.end - range.start);
-                if length > self.limits.max_bytes {
-                    let error = Error::new(self.limits.exceeded(Limit::Bytes));
+                if length > self.limits.finding.max_bytes {
+                    let error = Error::new(self.limits.finding.exceeded(Limit::Bytes));
                     return Err(inside(error.at(0), index, range.start));
                 }
                 // Frees the last record first: only one is held at a time.
@@ -212,7 +212,7 @@ impl Records {
     /// As [`Records::len`]; also returns an error of `each`, and adds the record's index and offset to it.
     pub fn for_each(&self, range: Range<u64>, mut each: impl FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {
         self.check_format()?;
-        frames::scan(&self.source, &self.index, range, &self.limits, |index, offset, record| {
+        frames::scan(&self.source, &self.index, range, &self.limits.finding, |index, offset, record| {
             each(index, record).map_err(|error| inside(error, index, offset))
         })
     }

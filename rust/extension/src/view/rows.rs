@@ -2,25 +2,20 @@
 
 use godot::builtin::{Variant, VariantOperator};
 use variant_codec::dialect::{Dialect, Godot3, Godot4};
-use variant_codec::limits::Spent;
 use variant_codec::view::{Fields, Key, Spot};
-use variant_codec::{Error, ErrorKind, Limits, Result, VariantType, View};
+use variant_codec::{Error, ErrorKind, Result, VariantType, View};
 use variant_engine::{ContainerType, Reader};
 
-use super::held::{Format, decode_part, in_either, no_input};
+use super::held::{Format, Parts, in_either};
 use super::path::{Step, inside, words};
 use super::quiet::sought;
 use super::records::Records;
 use super::shown::Shown;
-use crate::variant::input::Input;
-use crate::variant::keys::KeyCache;
 use crate::variant::nested::Nested;
 
 /// A visitor of the fields of each row.
 pub trait EachRow {
-    /// Visits the row at `index`. `fields` has the row's fields in the order of the keys, and `input` is the
-    /// input for decoding them. `spent` is the share of the common limits that earlier rows of the same value
-    /// have used.
+    /// Visits the row at `index`. `fields` has the row's fields in the order of the keys, and `parts` builds them.
     ///
     /// # Errors
     /// Fails if the bytes are invalid.
@@ -28,9 +23,7 @@ pub trait EachRow {
         &mut self,
         index: u64,
         fields: &[Option<View<'_, D>>],
-        input: &Input<'_>,
-        limits: &Limits,
-        spent: &mut Spent,
+        parts: &mut Parts<'_>,
     ) -> Result<()>;
 }
 
@@ -52,9 +45,9 @@ pub fn for_each_row(
         };
     }
     shown.find(path, |found, held| {
-        let (input, limits, mut spent) = (held.input(), held.limits(), Spent::default());
+        let mut parts = held.parts();
         in_either!(found, view => view.rows(&mut Fields::at(paths), |index, fields| {
-            each.row(index as u64, fields, &input, limits, &mut spent)
+            each.row(index as u64, fields, &mut parts)
         }))
     })
 }
@@ -64,12 +57,14 @@ fn for_each_record<D: Dialect>(
     paths: Vec<Vec<Key<'_>>>,
     each: &mut impl EachRow,
 ) -> Result<()> {
-    let (limits, input, mut fields) = (records.limits(), no_input(), Fields::at(paths));
+    let (limits, mut fields) = (records.limits(), Fields::at(paths));
+    let mut parts = limits.parts(None);
     records.for_each(0..u64::MAX, |index, record| {
-        let row = View::<D>::at_spot(record, limits, Spot::of(0..record.len()))?.following_tags()?;
+        let row = View::<D>::at_spot(record, &limits.finding, Spot::of(0..record.len()))?.following_tags()?;
         let mut found = Vec::new();
         fields.read(&row, &mut found)?;
-        each.row(index, &found, &input, limits, &mut Spent::default())
+        parts.begin_row();
+        each.row(index, &found, &mut parts)
     })
 }
 
@@ -125,14 +120,7 @@ impl Test {
         Ok(Self { operator, value: value.clone(), number, declared, _running })
     }
 
-    fn is_met<D: Dialect>(
-        &self,
-        field: &View<'_, D>,
-        input: &Input<'_>,
-        limits: &Limits,
-        keys: &mut KeyCache,
-        spent: &mut Spent,
-    ) -> Result<bool> {
+    fn is_met<D: Dialect>(&self, field: &View<'_, D>, parts: &mut Parts<'_>) -> Result<bool> {
         let found = match field.ty() {
             VariantType::Int => Some(Number::Int(field.as_i64()?)),
             VariantType::Float => Some(Number::Float(field.as_f64()?)),
@@ -150,7 +138,7 @@ impl Test {
         if is_order && field.ty() == VariantType::Array {
             return Ok(false);
         }
-        let mut found = decode_part(field, input, limits, keys, spent)?;
+        let mut found = parts.value(field)?;
         if let Some(declared) = &self.declared {
             let Some(sought) = sought(declared, &found) else { return Ok(false) };
             found = sought;
@@ -189,7 +177,6 @@ pub fn matching(shown: &Shown, path: &[Step], field: Vec<Step>, test: &Test) -> 
     struct Matching<'t> {
         path: &'t [Step],
         test: &'t Test,
-        keys: KeyCache,
         found: Vec<i64>,
         /// Whether all rows so far, at least one, lack the field.
         is_missing: bool,
@@ -199,16 +186,14 @@ pub fn matching(shown: &Shown, path: &[Step], field: Vec<Step>, test: &Test) -> 
             &mut self,
             index: u64,
             fields: &[Option<View<'_, D>>],
-            input: &Input<'_>,
-            limits: &Limits,
-            spent: &mut Spent,
+            parts: &mut Parts<'_>,
         ) -> Result<()> {
             let [Some(field)] = fields else {
                 self.is_missing |= index == 0;
                 return Ok(());
             };
             self.is_missing = false;
-            let is_met = self.test.is_met(field, input, limits, &mut self.keys, spent);
+            let is_met = self.test.is_met(field, parts);
             if is_met.map_err(|error| inside(self.path, error))? {
                 self.found.push(index as i64);
             }
@@ -217,8 +202,7 @@ pub fn matching(shown: &Shown, path: &[Step], field: Vec<Step>, test: &Test) -> 
     }
     let paths = [field];
     let [field] = &paths;
-    let (keys, found) = (KeyCache::default(), Vec::new());
-    let mut matching = Matching { path: field, test, keys, found, is_missing: false };
+    let mut matching = Matching { path: field, test, found: Vec::new(), is_missing: false };
     for_each_row(shown, path, &paths, &mut matching)?;
     if matching.is_missing {
         return Err(in_no_row(&format!("a value at {}", words(field)), "correct the path"));

@@ -4,14 +4,12 @@ use std::sync::Arc;
 
 use godot::builtin::{AnyArray, GString, PackedByteArray, VarArray, Variant};
 use godot::meta::ToGodot;
-use variant_codec::limits::Spent;
 use variant_codec::view::Spot;
-use variant_codec::{Error, Limits, Result, VariantType};
+use variant_codec::{Error, Result, VariantType};
 
-use super::held::{Format, Found, Held, built, decode, decode_record, in_either};
+use super::held::{Format, Found, Held, ViewLimits, in_either};
 use super::path::Step;
 use super::records::{Records, inside};
-use crate::variant::keys::KeyCache;
 
 /// The contents of a view: a value, or records. Any thread may read them.
 #[derive(Clone)]
@@ -24,18 +22,18 @@ pub enum Shown {
 
 impl Shown {
     /// The value in a buffer.
-    pub fn value(bytes: PackedByteArray, limits: Limits, format: Format) -> Self {
+    pub fn value(bytes: PackedByteArray, limits: ViewLimits, format: Format) -> Self {
         let spot = Spot::of(0..bytes.len());
         Self::Value(Arc::new(Held::new(bytes, 0, limits, format)), spot)
     }
 
     /// The records in a buffer.
-    pub fn records(bytes: PackedByteArray, limits: Limits, format: Format) -> Self {
+    pub fn records(bytes: PackedByteArray, limits: ViewLimits, format: Format) -> Self {
         Self::Records(Arc::new(Records::in_memory(bytes, limits, format)))
     }
 
     /// The records in a file. If it cannot be opened, each access fails.
-    pub fn file(path: &GString, limits: Limits, format: Format) -> Self {
+    pub fn file(path: &GString, limits: ViewLimits, format: Format) -> Self {
         Self::Records(Arc::new(Records::in_file(path, limits, format)))
     }
 
@@ -162,14 +160,9 @@ impl Shown {
             in_either!(found, view => {
                 let len = view.len()? as u64;
                 let range = place(begin, len) as usize..place(end, len) as usize;
-                let mut keys = KeyCache::default();
-                let slice = built(
-                    &held.input(),
-                    held.limits(),
-                    &mut keys,
-                    |limits, builder| view.with_limits(limits).decode_slice(range.clone(), builder),
-                    |measure| view.decode_slice(range.clone(), measure),
-                );
+                let slice = held
+                    .parts()
+                    .build(|limits, builder, _| view.with_limits(limits).decode_slice(range, builder));
                 slice.map(|slice| slice.to())
             })
         })
@@ -185,15 +178,9 @@ impl Shown {
         }
         self.find(path, |found, held| {
             in_either!(found, view => {
-                let mut keys = KeyCache::default();
-                let found = built(
-                    &held.input(),
-                    held.limits(),
-                    &mut keys,
-                    |limits, builder| view.with_limits(limits).decode_keys(builder),
-                    |measure| view.decode_keys(measure),
-                );
-                found.map(|keys| keys.to())
+                let keys =
+                    held.parts().build(|limits, builder, _| view.with_limits(limits).decode_keys(builder));
+                keys.map(|keys| keys.to())
             })
         })
     }
@@ -201,8 +188,7 @@ impl Shown {
 
 /// Decodes a value. If it stands for a whole record, no bytes may follow the record.
 fn decoded(found: &Found<'_>, held: &Held, record: Option<Spot>) -> Result<Variant> {
-    let value =
-        in_either!(found, view => decode(view, &held.input(), held.limits(), &mut KeyCache::default()))?;
+    let value = in_either!(found, view => held.parts().value(view))?;
     record.map_or(Ok(()), |record| held.check_end(record)).map(|()| value)
 }
 
@@ -212,13 +198,12 @@ fn range_of(found: &Found<'_>, held: &Held) -> Result<[u64; 2]> {
 }
 
 fn slice_of_records(records: &Records, begin: i64, end: i64) -> Result<VarArray> {
-    let (mut values, mut keys, mut spent) = (VarArray::new(), KeyCache::default(), Spent::default());
+    let (mut values, mut parts) = (VarArray::new(), records.limits().parts(None));
     // Counts all records only if an index is negative.
     let len = if begin >= 0 && end >= 0 { u64::MAX } else { records.len()? };
     let range = place(begin, len)..place(end, len);
     records.for_each(range, |_, record| {
-        let value = decode_record(record, records.format(), records.limits(), &mut spent, &mut keys)?;
-        values.push(&value);
+        values.push(&parts.record(record, records.format())?);
         Ok(())
     })?;
     Ok(values)

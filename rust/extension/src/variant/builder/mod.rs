@@ -12,7 +12,7 @@ use variant_codec::{EncodeOptions, Error, Result, Strictness, VariantType};
 use variant_engine::{Building, Conversions, PRECISION, Reader, Unfinished};
 
 use super::built::{Built, ConversionCounts, CreatedObjects};
-use super::input::{Input, Reading};
+use super::input::Input;
 use super::keys::{CachedKey, KeyCache, RowCursor};
 use super::part_tasks::PartDispatcher;
 use crate::thresholds::{LARGE_BYTES, engine_is_as_fast};
@@ -24,8 +24,8 @@ pub struct VariantBuilder<'k, 's> {
     conversions: &'static Conversions,
     keys: &'k mut KeyCache,
     lost_objects_as_null: bool,
-    /// The input, from which the engine copies some values itself.
-    input: &'k Input<'k>,
+    /// The input, if the engine can copy some values from it.
+    input: Option<&'k Input<'k>>,
     /// The key that was received last.
     key: Key,
     /// The cursor of the Dictionary that the next key belongs to.
@@ -53,15 +53,19 @@ enum Key {
 
 impl<'k, 's> VariantBuilder<'k, 's> {
     #[inline(always)]
-    pub fn new(reading: Reading<'k>) -> Self {
-        let Reading { input, strictness, limits, keys } = reading;
+    pub fn new(
+        keys: &'k mut KeyCache,
+        input: Option<&'k Input<'k>>,
+        strictness: Strictness,
+        lost_objects_as_null: bool,
+    ) -> Self {
         Self {
             building: Building::new(),
             strictness,
             reader: Reader::new(),
             conversions: Conversions::get(),
             keys,
-            lost_objects_as_null: limits.lost_objects_as_null,
+            lost_objects_as_null,
             input,
             key: Key::Put,
             cursor: RowCursor::start(0, false),
@@ -111,7 +115,7 @@ impl<'k, 's> VariantBuilder<'k, 's> {
     /// The offset in the input at which exactly this path is encoded, so that the engine can decode it there.
     fn offset_of(&self, path: &NodePathParts<'_>) -> Option<usize> {
         let Text::Utf8(first) = path.names.iter().chain(path.subnames).next()? else { return None };
-        let bytes = self.input.bytes();
+        let bytes = self.input?.bytes();
         let offset =
             (first.as_ptr() as usize).checked_sub(bytes.as_ptr() as usize)?.checked_sub(NODE_PATH_TEXT)?;
         let found = bytes.get(offset..)?.first_chunk::<NODE_PATH_TEXT>()?;
@@ -131,10 +135,10 @@ impl<'k, 's> VariantBuilder<'k, 's> {
         if elements.len() < LARGE_BYTES || !engine_is_as_fast(ty) {
             return None;
         }
-        let bytes = self.input.bytes();
+        let bytes = self.input?.bytes();
         let start = (elements.as_ptr() as usize).checked_sub(bytes.as_ptr() as usize)?;
         let end = start.checked_add(elements.len()).filter(|end| *end <= bytes.len())?;
-        let bytes = self.input.to_packed();
+        let bytes = self.input?.to_packed();
         if ty == VariantType::PackedByteArray {
             return Some(bytes.subarray(start..end).to_variant());
         }

@@ -154,8 +154,8 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
     }
 
     fn node_path(&mut self, path: NodePathParts<'_>) -> Result<()> {
-        if let Some(offset) = self.offset_of(&path)
-            && self.input.with_packed(|bytes| self.building.put_decoded(VariantType::NodePath, bytes, offset))
+        if let Some((input, offset)) = self.input.zip(self.offset_of(&path))
+            && input.with_packed(|bytes| self.building.put_decoded(VariantType::NodePath, bytes, offset))
         {
             return Ok(());
         }

@@ -75,7 +75,8 @@ impl VariantBuilder<'_, '_> {
             return Ok(None);
         };
         self.converted_text = self.converted_text.saturating_add(text);
-        check_converted_text(self.converted_text, self.input.bytes().len())?;
+        let bytes = self.input.map_or(0, |input| input.bytes().len());
+        check_converted_text(self.converted_text, bytes)?;
         Ok(Some(value))
     }
 

@@ -9,12 +9,12 @@ use variant_codec::stream::{Fingerprint, Source as _};
 use variant_codec::{Error, ErrorKind, Limits, Result, View};
 use variant_engine::{self as engine, PRECISION, set_bytes};
 
-use crate::value;
-use crate::variant::built::Built;
-use crate::variant::decoding::Decoding;
-use crate::variant::input::Input;
-use crate::variant::source::{Live, Objects};
 use crate::view::ViewLimits;
+use variant_live::decode::built::Built;
+use variant_live::decode::decoding::Decoding;
+use variant_live::decode::input::Input;
+use variant_live::encode::walker::{Live, Objects};
+use variant_live::value;
 
 fn encoded(value: &Variant) -> Result<PackedByteArray> {
     value::encode(value, Objects::Refused, true)

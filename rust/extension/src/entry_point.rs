@@ -6,7 +6,9 @@ use godot::init::{ExtensionLibrary, InitStage, gdextension};
 use godot::sys;
 use variant_engine::{fits_precision, with_checked_arguments};
 
-use crate::{api, panics, settings, threads};
+use variant_live::{panics, settings, threads};
+
+use crate::api;
 
 struct Extension;
 
@@ -52,8 +54,7 @@ fn start() {
     panics::open();
     settings::register();
     settings::load();
-    threads::pool::open();
-    threads::background::open();
+    threads::start();
     variant_engine::start(&settings::access());
     api::registration::register();
 }
@@ -61,5 +62,5 @@ fn start() {
 /// The engine calls this function before it unloads the library, and at exit.
 fn stop() {
     api::job_class::stop();
-    threads::pool::stop();
+    threads::stop();
 }

@@ -12,6 +12,7 @@ use godot::builtin::{GString, PackedByteArray};
 use godot::classes::file_access::ModeFlags;
 use godot::classes::{Engine, FileAccess};
 use godot::global::Error as Code;
+use godot::meta::ToGodot;
 use godot::obj::Singleton;
 use variant_codec::Limits;
 use variant_codec::format::{FRAME_BYTES, MAX_BYTES};
@@ -19,7 +20,7 @@ use variant_disk::{self as disk, Failure, Journal, Stamp};
 use variant_engine::text_of;
 
 use crate::file_queue::Turn;
-use crate::settings;
+use variant_live::settings;
 
 /// The reason why a file cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -57,7 +58,7 @@ impl Target {
         // UIDs are not resolved: for an unknown one, the engine would print an error.
         let is_uid = name.starts_with("uid://");
         // The engine accepts both kinds of slashes on every system.
-        let place = if is_uid { name.clone() } else { settings::globalize_path(path).replace('\\', "/") };
+        let place = if is_uid { name.clone() } else { globalize_path(path).replace('\\', "/") };
         let error = |reason: &str| {
             Err(FileError { path: name.clone(), reason: reason.into(), code: Code::ERR_FILE_BAD_PATH })
         };
@@ -283,4 +284,9 @@ fn keep() {
     {
         bridge.call("force_fs_sync", &[]);
     }
+}
+
+/// The file system path for a path that begins with `user://` or `res://`.
+fn globalize_path(path: &GString) -> String {
+    settings::project("globalize_path", &[path.to_variant()]).stringify().to_string()
 }

@@ -11,14 +11,14 @@ use variant_codec::sync::lock;
 use variant_codec::{EncodeOptions, Error, Limits, Result, Strictness, frames, validate};
 use variant_engine::{self as engine, PRECISION};
 
-use crate::batch::failed::{Failed, Reasons};
-use crate::batch::records;
-use crate::encode_buffer::with_buffer;
 use crate::files::{self, FileError, Target};
-use crate::variant::built::Built;
-use crate::variant::decoding::Decoding;
-use crate::variant::source::{Live, Objects};
 use variant_disk::Stamp;
+use variant_live::batch::failed::{Failed, Reasons};
+use variant_live::batch::records;
+use variant_live::decode::built::Built;
+use variant_live::decode::decoding::Decoding;
+use variant_live::encode::buffer::with_buffer;
+use variant_live::encode::walker::{Live, Objects};
 
 /// Encodes a value into `bytes`.
 ///

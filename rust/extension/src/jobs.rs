@@ -11,15 +11,15 @@ use variant_codec::sync::lock;
 use variant_codec::{Error, Limits, Result, Strictness};
 use variant_engine::{GivenArray, OwnArray, text_of};
 
-use crate::batch::failed::{Failed, Reasons};
-use crate::batch::outcome::Batch;
-use crate::batch::records::{Unpacked, Unpacking};
-use crate::batch::{self, OwnedBuffer};
 use crate::files::{self, FileError, Target};
-use crate::panics::catch_panic;
-use crate::threads::background::{self, Lane};
-use crate::threads::progress::Progress;
-use crate::variant::built::CreatedObjects;
+use variant_live::batch::failed::{Failed, Reasons};
+use variant_live::batch::outcome::Batch;
+use variant_live::batch::records::{Unpacked, Unpacking};
+use variant_live::batch::{self, OwnedBuffer};
+use variant_live::decode::built::CreatedObjects;
+use variant_live::panics::catch_panic;
+use variant_live::threads::background::{self, Lane};
+use variant_live::threads::progress::Progress;
 
 /// The default budget per frame.
 pub const BUDGET: Duration = Duration::from_millis(2);

@@ -9,31 +9,17 @@
 //! | `compare.rs` | differences, patches and fingerprints |
 //! | `view/` | parts of encoded data |
 //! | `files.rs`, `file_queue.rs` | files of values, and the order of access |
-//! | `batch/` | batches |
-//! | `value.rs`, `parts.rs` | one value, and a large one on several threads |
-//! | `variant/` | live Variant → events, events → live Variant |
-//! | `threads/` | threads |
-//! | `panics.rs`, `encode_buffer.rs`, `settings.rs`, `thresholds.rs` | shared helpers |
 //!
-//! Each file or folder imports only from rows below its own. The crate `variant_engine` has all access to
-//! engine memory, and `variant_disk` writes files atomically.
+//! Each file or folder imports only from rows below its own. The crate `variant_live` encodes and decodes Variants,
+//! `variant_engine` has all access to engine memory, and `variant_disk` writes files atomically.
 
 mod api;
-mod batch;
 mod compare;
-mod encode_buffer;
 mod entry_point;
 mod file_queue;
 mod files;
 mod godot3;
 mod jobs;
 mod json;
-mod panics;
-mod parts;
 mod protobuf;
-mod settings;
-mod threads;
-mod thresholds;
-mod value;
-mod variant;
 mod view;

@@ -9,11 +9,11 @@ use variant_protobuf::{
     DecodeOptions, EncodeOptions, Error, Message, MessageDecoder, MessageEncoder, Schema,
 };
 
-use crate::encode_buffer::with_buffer;
 use crate::files::{self, FileError};
-use crate::variant::built::Built;
-use crate::variant::decoding::Decoding;
-use crate::variant::source::{Live, Objects};
+use variant_live::decode::built::Built;
+use variant_live::decode::decoding::Decoding;
+use variant_live::encode::buffer::with_buffer;
+use variant_live::encode::walker::{Live, Objects};
 
 /// Encodes a message into `bytes`. `encoder` may be kept from value to value.
 ///

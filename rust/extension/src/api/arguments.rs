@@ -5,8 +5,8 @@ use variant_codec::{Limits, Result};
 use variant_engine::OrNull;
 
 use super::limits_class::FastVariantLimits;
-use crate::variant::source::Objects;
-use crate::variant::stored::StoredProperties;
+use variant_live::encode::stored::StoredProperties;
+use variant_live::encode::walker::Objects;
 
 /// The limits that a script passes, or null.
 pub type OptionalLimits = OrNull<FastVariantLimits>;

@@ -7,11 +7,11 @@ use variant_engine::{self as engine, StaticMethod};
 use super::arguments::{engine_limits, held};
 use super::codec_class::FastVariantCodec;
 use super::report;
-use crate::panics::catch_panic;
-use crate::value;
-use crate::variant::decoding::Decoding;
-use crate::variant::input::Input;
-use crate::variant::source::{Objects, encoded_size};
+use variant_live::decode::decoding::Decoding;
+use variant_live::decode::input::Input;
+use variant_live::encode::walker::{Objects, encoded_size};
+use variant_live::panics::catch_panic;
+use variant_live::value;
 
 /// Registers the methods. Returns their help.
 pub fn register() -> String {

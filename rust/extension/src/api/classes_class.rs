@@ -18,18 +18,18 @@ use super::guard::guard;
 use super::job_class::{self, FastVariantJob};
 use super::result_class::FastVariantResult;
 use super::{report, summary};
-use crate::batch::records::join;
-use crate::batch::registered;
 use crate::files;
 use crate::jobs::Job;
 use crate::json;
-use crate::value;
-use crate::variant::classes::class::Class;
-use crate::variant::classes::registry::Registry;
-use crate::variant::classes::resources::Folder;
-use crate::variant::decoding::Decoding;
-use crate::variant::input::Input;
-use crate::variant::source::Objects;
+use variant_live::batch::records::join;
+use variant_live::batch::registered;
+use variant_live::classes::class::Class;
+use variant_live::classes::registry::Registry;
+use variant_live::classes::resources::Folder;
+use variant_live::decode::decoding::Decoding;
+use variant_live::decode::input::Input;
+use variant_live::encode::walker::Objects;
+use variant_live::value;
 
 /// Encodes and decodes objects of your own classes. Objects are saved whole, and reading them runs no code from the
 /// data.

@@ -17,17 +17,17 @@ use super::guard::guard;
 use super::job_class::{self, FastVariantJob};
 use super::result_class::FastVariantResult;
 use super::{engine_report, inspection, report};
-use crate::batch::failed::{Failed, Reasons};
-use crate::batch::records::Unpacked;
-use crate::batch::{self, records};
 use crate::file_queue::Turn;
 use crate::files::{self, FileError, Target};
 use crate::godot3::{self, Conversion, Direction, NotConverted};
 use crate::jobs::Job;
-use crate::value;
-use crate::variant::decoding::Decoding;
-use crate::variant::input::Input;
-use crate::variant::source::Objects;
+use variant_live::batch::failed::{Failed, Reasons};
+use variant_live::batch::records::Unpacked;
+use variant_live::batch::{self, records};
+use variant_live::decode::decoding::Decoding;
+use variant_live::decode::input::Input;
+use variant_live::encode::walker::Objects;
+use variant_live::value;
 
 /// Encodes and decodes Variants exactly as the engine does: faster, in parallel batches, and with error messages.
 ///

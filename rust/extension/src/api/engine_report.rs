@@ -7,8 +7,8 @@ use godot::prelude::VarDictionary;
 use variant_codec::stream::Precision;
 use variant_engine::{Findings, PRECISION, findings};
 
-use crate::settings;
-use crate::threads::pool;
+use variant_live::settings;
+use variant_live::threads::pool;
 
 /// The report, with the keys in the help of `FastVariantCodec.get_engine_report`.
 pub fn report() -> VarDictionary {

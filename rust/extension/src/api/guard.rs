@@ -9,7 +9,7 @@ use godot::prelude::VarDictionary;
 use variant_codec::Error;
 
 use super::report;
-use crate::panics::catch_panic;
+use variant_live::panics::catch_panic;
 
 /// A return type of entry points, and its value after an internal error.
 pub trait OnFailure {

@@ -9,7 +9,7 @@ use variant_codec::stream::{ElementType, Lanes, Precision, Sink, Source};
 use variant_codec::{Error, Limits, Result, Strictness, VariantType};
 
 use super::error_code::ErrorCode;
-use crate::variant::decoding::Decoding;
+use variant_live::decode::decoding::Decoding;
 
 const DESCRIBED: usize = 10_000;
 const MAX_NODES: i64 = 100_000;

@@ -15,8 +15,7 @@ use super::guard::{OnFailure, guard};
 use super::result_class::FastVariantResult;
 use super::summary;
 use crate::jobs::{Job, Outcome};
-use crate::threads::background;
-use crate::variant::built::CreatedObjects;
+use variant_live::decode::built::CreatedObjects;
 
 /// A running [code]_async[/code] method of [FastVariantCodec] or [FastVariantClasses].
 ///
@@ -246,7 +245,6 @@ pub fn stop() {
             }
         }
     }
-    background::stop();
 }
 
 impl FastVariantJob {

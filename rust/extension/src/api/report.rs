@@ -3,9 +3,9 @@
 use godot::global::{godot_error, godot_warn};
 use variant_codec::Error;
 
-use crate::batch::failed::Failed;
 use crate::files::FileError;
-use crate::variant::lost_objects;
+use variant_live::batch::failed::Failed;
+use variant_live::objects::lost_objects;
 
 /// The maximum number of failed items of a batch that a message names.
 const NAMED: usize = 10;

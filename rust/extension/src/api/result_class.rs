@@ -11,11 +11,11 @@ use variant_codec::{Error, ErrorKind};
 use super::error_code::ErrorCode;
 use super::guard::{OnFailure, guard};
 use super::{report, summary};
-use crate::batch::failed::Failed;
-use crate::batch::records::Unpacked;
 use crate::files::FileError;
 use crate::jobs::Outcome;
-use crate::variant::built::CreatedObjects;
+use variant_live::batch::failed::Failed;
+use variant_live::batch::records::Unpacked;
+use variant_live::decode::built::CreatedObjects;
 
 /// The result of a call that prints nothing, such as [method FastVariantCodec.try_decode]: a value or an error.
 ///

@@ -17,11 +17,11 @@ use super::guard::guard;
 use super::properties::properties;
 use super::result_class::FastVariantResult;
 use super::{report, summary};
-use crate::batch;
-use crate::batch::failed::Reasons;
 use crate::protobuf;
-use crate::variant::built::Built;
-use crate::variant::decoding::Decoding;
+use variant_live::batch;
+use variant_live::batch::failed::Reasons;
+use variant_live::decode::built::Built;
+use variant_live::decode::decoding::Decoding;
 
 /// The maximum number of messages that `print()` names.
 const NAMED: usize = 3;

@@ -10,9 +10,9 @@ use variant_codec::{ErrorKind, Limits, Result, Strictness, View};
 use variant_engine::{self as engine, OwnedBytes};
 
 use super::path::Step;
-use crate::variant::builder::VariantBuilder;
-use crate::variant::decoding::Decoding;
-use crate::variant::input::Input;
+use variant_live::decode::builder::VariantBuilder;
+use variant_live::decode::decoding::Decoding;
+use variant_live::decode::input::Input;
 
 /// The format of the bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use variant_codec::view::Key;
 use variant_codec::{Error, Limits, Result, Value, VariantType};
 use variant_engine::{Reader, text_of};
 
-use crate::value;
-use crate::variant::source::Objects;
+use variant_live::encode::walker::Objects;
+use variant_live::value;
 
 /// One step of a path.
 #[derive(Clone, Debug)]

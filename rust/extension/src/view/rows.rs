@@ -11,7 +11,7 @@ use super::path::{Step, inside, words};
 use super::quiet::sought;
 use super::records::Records;
 use super::shown::Shown;
-use crate::variant::nested::Nested;
+use variant_live::nested::Nested;
 
 /// A visitor of the fields of each row.
 pub trait EachRow {

@@ -1,0 +1,323 @@
+//! A registered class: the properties that are saved, and the factory of its objects.
+
+use std::collections::HashMap;
+
+use godot::builtin::{
+    AnyArray, AnyDictionary, Callable, GString, PackedStringArray, StringName, VarDictionary, Variant,
+};
+use godot::classes::{ClassDb, Engine, Object, Script};
+use godot::obj::{EngineBitfield, Gd, Singleton};
+use godot::register::info::PropertyUsageFlags;
+use variant_codec::error::quoted;
+use variant_codec::{Error, Result, VariantType, tag};
+use variant_engine::{Factory, HeldObject, Reader, text_of};
+
+use crate::classes::declared::Declared;
+use crate::objects::labels::script_label;
+use crate::objects::scripts::Methods;
+
+/// The default version, which is not written.
+pub const FIRST_VERSION: i64 = 1;
+
+/// The property path of the metadata that holds an object's unknown properties.
+pub const UNKNOWN: &str = "metadata/_fast_variant_unknown";
+
+/// A registered class.
+pub struct Class {
+    /// The name that is written.
+    pub name: String,
+    pub(crate) script: Gd<Script>,
+    pub(crate) script_id: u64,
+    factory: Factory,
+    /// The global names of the script and of the scripts that it extends, and the names of its native
+    /// classes.
+    lineage: Vec<StringName>,
+    /// The native class that the script extends.
+    pub native: StringName,
+    pub(crate) version: i64,
+    pub(crate) properties: Vec<Property>,
+    pub(crate) has_loaded: bool,
+    /// Whether to keep unknown properties in the metadata [`UNKNOWN`], and write them back.
+    pub keeps_unknown: bool,
+    pub(crate) upgrade: Option<Callable>,
+    create: Option<Callable>,
+    /// Whether the editor may create objects that do not run their script.
+    may_be_placeholder: bool,
+    /// The positions of properties, by their names and former names.
+    positions: HashMap<String, usize>,
+}
+
+pub(crate) struct Property {
+    pub(crate) name: StringName,
+    pub(crate) text: String,
+    pub(crate) declared: Declared,
+}
+
+const OPTIONS: [&str; 7] = ["name", "version", "upgrade", "properties", "renamed", "create", "keep_unknown"];
+
+impl Class {
+    /// A class with the options of `FastVariantClasses.register`.
+    ///
+    /// # Errors
+    /// Fails if an option is unknown or invalid, if the script cannot make objects, or if a property does not
+    /// exist.
+    pub fn of(script: Gd<Script>, options: &AnyDictionary) -> Result<Self> {
+        let shown = script_label(&script);
+        let fail = |reason: String| Err(Error::argument(format!("{shown}: {reason}")));
+        for (key, _) in options.iter_shared() {
+            let known = OPTIONS.iter().any(|option| key.stringify() == *option);
+            if !known {
+                let key = quoted(&text_of(&key.stringify()));
+                return fail(format!("unknown option {key}; expected {}", OPTIONS.join(", ")));
+            }
+        }
+        let native = script.get_instance_base_type();
+        if native == StringName::default() {
+            return fail("the script has errors".into());
+        }
+        let name = match options.get("name") {
+            Some(name) => text("name", &name)?,
+            None => script.get_global_name().to_string(),
+        };
+        if name.is_empty() {
+            return fail("the script has no class_name; pass the option \"name\"".into());
+        }
+        let is_type = VariantType::ALL.iter().any(|ty| ty.name() == name);
+        if is_type || ClassDb::singleton().class_exists(&StringName::from(&name)) {
+            return fail(format!(
+                "{} is the name of a type of the engine; pass another \"name\"",
+                quoted(&name)
+            ));
+        }
+        let version = match options.get("version") {
+            Some(version) => version.try_to::<i64>().unwrap_or_default(),
+            None => FIRST_VERSION,
+        };
+        if version < FIRST_VERSION {
+            return fail("option \"version\" must be an int, at least 1".into());
+        }
+        let keeps_unknown = match options.get("keep_unknown").map(|keeps| keeps.try_to::<bool>()) {
+            None => false,
+            Some(Ok(keeps)) => keeps,
+            Some(Err(_)) => return fail("option \"keep_unknown\" must be a bool".into()),
+        };
+        let (upgrade, create) = (callable(options, "upgrade")?, callable(options, "create")?);
+        // The engine reports no error for a call with the wrong number of arguments, and returns an empty
+        // Dictionary. For a custom Callable, an argument count of 0 may also mean that the count is unknown.
+        let takes = |callable: &Callable| callable.get_argument_count();
+        if upgrade
+            .as_ref()
+            .is_some_and(|upgrade| takes(upgrade) == 1 || takes(upgrade) == 0 && !upgrade.is_custom())
+        {
+            return fail(
+                "\"upgrade\" must take two arguments: the data, a Dictionary, and its version, an int".into(),
+            );
+        }
+        let methods = Methods::of(&script);
+        if methods.loaded_arguments > 0 {
+            return fail("_loaded must not need arguments".into());
+        }
+        if create.is_none() && methods.init_arguments > 0 {
+            return fail(
+                "its _init takes arguments; pass the option \"create\", a Callable that returns a new object"
+                    .into(),
+            );
+        }
+        let properties = properties(&script, &native, options, &methods)?;
+        let mut positions: HashMap<String, usize> =
+            properties.iter().enumerate().map(|(index, property)| (property.text.clone(), index)).collect();
+        if let Some(renamed) = options.get("renamed") {
+            let renamed = renamed.try_to::<AnyDictionary>();
+            let renamed = renamed.map_err(|_| {
+                Error::argument("option \"renamed\" must be a Dictionary of former and present names")
+            })?;
+            for (former, present) in renamed.iter_shared() {
+                let (former, present) = (text("renamed", &former)?, text("renamed", &present)?);
+                let Some(&position) = positions.get(&present) else {
+                    return fail(format!(
+                        "option \"renamed\" names {}, which is not a property that is written",
+                        quoted(&present)
+                    ));
+                };
+                if positions.insert(former.clone(), position).is_some() {
+                    return fail(format!(
+                        "option \"renamed\" gives {} as a former name, but a property has that name now",
+                        quoted(&former)
+                    ));
+                }
+            }
+        }
+        let lineage = lineage(&script, &native);
+        let factory = Factory::of(&script);
+        let script_id = factory.script_id();
+        let has_loaded = methods.has_loaded;
+        let may_be_placeholder = Engine::singleton().is_editor_hint() && !script.is_tool();
+        Ok(Self {
+            name,
+            script,
+            script_id,
+            factory,
+            lineage,
+            native,
+            version,
+            properties,
+            has_loaded,
+            keeps_unknown,
+            upgrade,
+            create,
+            may_be_placeholder,
+            positions,
+        })
+    }
+
+    /// The position of the property with this name or former name.
+    pub fn position(&self, name: &str) -> Option<usize> {
+        self.positions.get(name).copied()
+    }
+
+    /// Creates an object, and runs its `_init`.
+    ///
+    /// # Errors
+    /// Fails if the script or the option `create` does not create an object of the class.
+    pub fn create(&self) -> Result<HeldObject> {
+        let value = match &self.create {
+            Some(create) => create.call(&[]),
+            None => self.factory.create(),
+        };
+        let object = HeldObject::of(value).filter(|object| object.script_id() == self.script_id);
+        object
+            .ok_or_else(|| Error::object(format!("cannot create an object of class {}", quoted(&self.name))))
+    }
+
+    /// Checks that a reader would make the same kind of object.
+    ///
+    /// # Errors
+    /// Fails if the object's native class is not the one that the script extends, unless the class has the
+    /// option `create`. In the editor, also fails if the object's script does not run.
+    pub fn check_kind(&self, object: &HeldObject) -> Result<()> {
+        let native = object.class_name();
+        if native != self.native && self.create.is_none() {
+            return Err(Error::object(format!(
+                "{native} with the script of class {}, which makes objects of {}; register it with the option \"create\"",
+                quoted(&self.name),
+                self.native
+            )));
+        }
+        if self.may_be_placeholder {
+            let object = object.value().try_to::<Gd<Object>>().ok();
+            if object.is_none_or(|object| !self.script.instance_has(&object)) {
+                let name = quoted(&self.name);
+                return Err(Error::object(format!(
+                    "an object of class {name} has no variables in the editor, where only scripts with @tool run"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns whether `class` names the script, a script that it extends, or one of its native classes.
+    pub fn is(&self, class: &StringName) -> bool {
+        self.lineage.contains(class)
+    }
+
+    #[cold]
+    pub(crate) fn wrong_version(&self, found: i64) -> Error {
+        let (name, version) = (quoted(&self.name), self.version);
+        Error::object(if found > version {
+            format!(
+                "class {name} has version {version}, but the data has version {found}: it is from a newer game"
+            )
+        } else {
+            format!(
+                "class {name} has version {version}, but the data has version {found}; register the class with \"upgrade\""
+            )
+        })
+    }
+}
+
+fn lineage(script: &Gd<Script>, native: &StringName) -> Vec<StringName> {
+    let scripts = std::iter::successors(Some(script.clone()), |script| script.get_base_script());
+    let named = scripts.map(|script| script.get_global_name()).filter(|name| !name.is_empty());
+    let natives = std::iter::successors(Some(native.clone()), |class| {
+        Some(ClassDb::singleton().get_parent_class(class)).filter(|parent| !parent.is_empty())
+    });
+    named.chain(natives).collect()
+}
+
+/// The properties in the option "properties", or all variables of the script.
+fn properties(
+    script: &Gd<Script>,
+    native: &StringName,
+    options: &AnyDictionary,
+    methods: &Methods,
+) -> Result<Vec<Property>> {
+    let usage = |info: &VarDictionary| {
+        info.get("usage").and_then(|usage| usage.try_to::<i64>().ok()).unwrap_or(0) as u64
+    };
+    let name = |info: &VarDictionary| info.get("name").map(|name| name.stringify()).unwrap_or_default();
+    let is_variable = |info: &VarDictionary| usage(info) & PropertyUsageFlags::SCRIPT_VARIABLE.ord() != 0;
+    let infos = script.get_script_property_list();
+    let variables = infos.iter_shared().filter(is_variable);
+    let Some(listed) = options.get("properties") else {
+        return Ok(variables.map(|info| Property::of(&name(&info), Declared::of(&info, script))).collect());
+    };
+    let listed = match Reader::new().ty(&listed) {
+        Some(VariantType::Array) => listed.to::<AnyArray>(),
+        Some(VariantType::PackedStringArray) => {
+            listed.to::<PackedStringArray>().to_typed_array().upcast_any_array()
+        }
+        _ => return Err(Error::argument("option \"properties\" must be an Array of names")),
+    };
+    let mut variables: HashMap<String, VarDictionary> =
+        variables.map(|info| (text_of(&name(&info)), info)).collect();
+    for info in ClassDb::singleton().class_get_property_list(native).iter_shared() {
+        let is_property =
+            usage(&info) & (PropertyUsageFlags::STORAGE | PropertyUsageFlags::EDITOR).ord() != 0;
+        if is_property {
+            variables.entry(text_of(&name(&info))).or_insert(info);
+        }
+    }
+    let mut properties: Vec<Property> = Vec::new();
+    for listed in listed.iter_shared() {
+        let text = text("properties", &listed)?;
+        if properties.iter().any(|property| property.text == text) {
+            return Err(Error::argument(format!("option \"properties\" has {} twice", quoted(&text))));
+        }
+        let declared = match variables.get(&text) {
+            _ if text == "script" || tag::is_tag(&text) => {
+                return Err(Error::argument(format!("the property {} cannot be written", quoted(&text))));
+            }
+            Some(info) => Declared::of(info, script),
+            None if methods.has_dynamic_properties => Declared::Any,
+            None => {
+                let class = script_label(script);
+                return Err(Error::argument(format!("{class} has no property {}", quoted(&text))));
+            }
+        };
+        properties.push(Property::of(&GString::from(&text), declared));
+    }
+    Ok(properties)
+}
+
+impl Property {
+    fn of(name: &GString, declared: Declared) -> Self {
+        Self { name: StringName::from(name), text: text_of(name), declared }
+    }
+}
+
+fn text(option: &str, value: &Variant) -> Result<String> {
+    match Reader::new().ty(value) {
+        Some(VariantType::String | VariantType::StringName) => Ok(text_of(&value.stringify())),
+        _ => {
+            Err(Error::argument(format!("option {option:?}: expected a String, found {}", value.stringify())))
+        }
+    }
+}
+
+fn callable(options: &AnyDictionary, option: &str) -> Result<Option<Callable>> {
+    let Some(value) = options.get(option) else { return Ok(None) };
+    match value.try_to::<Callable>() {
+        Ok(callable) if callable.is_valid() => Ok(Some(callable)),
+        _ => Err(Error::argument(format!("option {option:?} must be a valid Callable"))),
+    }
+}

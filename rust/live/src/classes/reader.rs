@@ -1,0 +1,833 @@
+//! Plain containers → objects of registered classes.
+//!
+//! Objects are created and values checked while the data is read. Properties are set once all data is valid.
+
+use std::cell::Cell;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use godot::builtin::{AnyDictionary, GString, StringName, VarDictionary, Variant};
+use godot::classes::Object;
+use godot::meta::ToGodot;
+use godot::obj::{Gd, InstanceId};
+use variant_codec::error::{Step, quoted};
+use variant_codec::view::View;
+use variant_codec::{Error, Limits, Result, VariantType, tag};
+use variant_engine::{ContainerType, HeldObject, Reader, text_of};
+
+use crate::classes::class::{Class, FIRST_VERSION, UNKNOWN};
+use crate::classes::declared::Declared;
+use crate::classes::fitting::{Fitting, exact_int, held_types, is_half_typed};
+use crate::classes::registry::Registry;
+use crate::classes::resources;
+use crate::decode::built::CreatedObjects;
+
+/// The objects of a value that is being read.
+pub struct ObjectReader {
+    fitting: Fitting,
+    /// The object that replaces the outermost object of the data, and the offset of the replaced object.
+    target: Option<HeldObject>,
+    target_at: usize,
+    /// The open Dictionaries with a tag.
+    frames: Vec<TaggedFrame>,
+    /// The objects at `@objects`.
+    table: Vec<Entry>,
+    /// The index of the next entry to be read.
+    next: usize,
+    /// References, as pairs of indexes into the table. The first index is the object that contains the
+    /// reference, or `u32::MAX` if the value contains it. The second index is the object referred to.
+    references: Vec<(u32, u32)>,
+    is_in_value: bool,
+    objects: Vec<NewObject>,
+    /// The containers in data of earlier versions, which are emptied if reading fails. Containers that
+    /// `upgrade` returns are not emptied, because they may be the game's.
+    former: Vec<Variant>,
+    /// Whether the next Dictionary is the user's, whatever its first key is.
+    is_plain_next: bool,
+    /// The text that almost always comes next. If it comes, `passed` has the match, and no Variant is created
+    /// for the text.
+    expected: Expected,
+    passed: Option<Passed>,
+    /// The resources that were loaded, by path.
+    resources: HashMap<String, Variant>,
+}
+
+/// An object at `@objects`.
+struct Entry {
+    at: usize,
+    class: Arc<Class>,
+    /// The index of the object in [`ObjectReader::objects`], once it has been created.
+    object: Option<usize>,
+}
+
+/// An object whose properties are not set yet.
+struct NewObject {
+    object: HeldObject,
+    class: Arc<Class>,
+    at: usize,
+    version: i64,
+    /// The properties in the order of the data: their positions, whether their values were made by this call, and the
+    /// values.
+    values: Vec<(u32, bool, Variant)>,
+    /// The position after the last one in `values`.
+    next: usize,
+    /// The positions in `values`, once one was out of order.
+    known: Option<HashSet<u32>>,
+    /// Positions of properties that were set to objects.
+    set_objects: Vec<u32>,
+    /// The data of an earlier version.
+    data: Option<VarDictionary>,
+    /// Properties that the class does not have.
+    unknown: Option<VarDictionary>,
+    is_target: bool,
+}
+
+#[derive(Clone, Copy)]
+enum Expected {
+    Other,
+    Tag,
+    /// The name of a class.
+    Name,
+    /// The key of this property of this object.
+    Property(usize, usize),
+}
+
+enum Passed {
+    Tag(Kind),
+    Name(Arc<Class>),
+    Property(usize),
+}
+
+/// An open Dictionary with a tag.
+struct TaggedFrame {
+    at: usize,
+    len: usize,
+    /// The number of entries so far.
+    entries: usize,
+    /// Whether it is the value at [`tag::VALUES`] of a typed container. Such a Dictionary must not be a typed
+    /// container itself, because each level would copy all elements.
+    is_nested: bool,
+    kind: Kind,
+    /// The value that the Dictionary stands for.
+    value: Variant,
+}
+
+enum Kind {
+    /// Before its first key.
+    Unknown,
+    /// An object: its index once its class is known, and the meaning of the next value.
+    Object(Option<usize>, Part),
+    Reference,
+    /// A resource, with its UID.
+    Resource(String),
+    /// A typed container, with the types of its elements.
+    Container(VariantType, [ContainerType; 2]),
+    Plain,
+    Objects,
+}
+
+/// The meaning of a value in an object's Dictionary.
+enum Part {
+    Class,
+    Version,
+    Property(usize),
+    /// A property of an earlier version.
+    Former(GString),
+    /// An unknown property that is kept.
+    Unknown(GString),
+}
+
+impl ObjectReader {
+    /// A reader of the value at the start of `data`. `target`, if given, becomes the outermost object.
+    pub fn new(registry: Arc<Registry>, data: &[u8], limits: &Limits, target: Option<HeldObject>) -> Self {
+        let mut reader = Self {
+            fitting: Fitting { registry, limits: limits.clone(), spent: Cell::default() },
+            target,
+            target_at: 0,
+            frames: Vec::new(),
+            table: Vec::new(),
+            next: 0,
+            references: Vec::new(),
+            is_in_value: false,
+            objects: Vec::new(),
+            former: Vec::new(),
+            is_plain_next: false,
+            expected: Expected::Other,
+            passed: None,
+            resources: HashMap::new(),
+        };
+        if tag::is_first_key(data, 0) {
+            // Ignores an error, because it is found again, with its path, when everything is read.
+            let _ = reader.announce(data, limits);
+        }
+        reader
+    }
+
+    pub fn limits(&self) -> &Limits {
+        &self.fitting.limits
+    }
+
+    /// Reads the classes of the objects at `@objects` first, because references may point forward.
+    fn announce(&mut self, data: &[u8], limits: &Limits) -> Result<()> {
+        let root = View::within(data, limits)?;
+        let Some(objects) = root.find(&tag::OBJECTS.into())? else { return Ok(()) };
+        for object in objects.elements()? {
+            let object = object?;
+            let class = self.fitting.registry.named(object.get(tag::CLASS)?.as_str()?.as_ref())?;
+            let at = data.len() - object.remaining().len();
+            self.table.push(Entry { at, class: Arc::clone(class), object: None });
+        }
+        if self.target.is_some() {
+            let value = root.get(tag::VALUE)?;
+            let is_tagged = value.ty() == VariantType::Dictionary && value.len()? == 1;
+            self.target_at = match value.find(&tag::REFERENCE.into())?.filter(|_| is_tagged) {
+                Some(index) => {
+                    // In data from JSON, the index is a float.
+                    let index = index.as_i64().or_else(|_| index.as_f64().map(|float| float as i64))?;
+                    let entry = usize::try_from(index).ok().and_then(|index| self.table.get(index));
+                    entry.map_or(usize::MAX, |entry| entry.at)
+                }
+                None => data.len() - value.remaining().len(),
+            };
+        }
+        Ok(())
+    }
+
+    /// Begins a Dictionary of `len` entries, whose header starts at `at` and whose first key looks like a
+    /// tag. Pass `is_value` if this Dictionary is the value of the last key of another tagged Dictionary.
+    pub fn begin(&mut self, at: usize, len: usize, is_value: bool) {
+        let is_nested =
+            is_value && matches!(self.frames.last(), Some(TaggedFrame { kind: Kind::Container(..), .. }));
+        let (kind, value) = (Kind::Unknown, Variant::nil());
+        self.frames.push(TaggedFrame { at, len, entries: 0, is_nested, kind, value });
+    }
+
+    /// Returns whether the Dictionary that begins now is the user's, whatever its first key is.
+    #[inline(always)]
+    pub fn takes_plain(&mut self) -> bool {
+        std::mem::take(&mut self.is_plain_next)
+    }
+
+    #[inline(always)]
+    pub fn begin_key(&mut self) {
+        self.expected = match self.frames.last() {
+            Some(TaggedFrame { kind: Kind::Unknown, .. }) => Expected::Tag,
+            Some(TaggedFrame { kind: Kind::Object(Some(index), _), .. }) => {
+                let object = &self.objects[*index];
+                let next = object.values.last().map_or(0, |(position, ..)| *position as usize + 1);
+                if object.version == object.class.version && next < object.class.properties.len() {
+                    Expected::Property(*index, next)
+                } else {
+                    Expected::Other
+                }
+            }
+            _ => Expected::Other,
+        };
+    }
+
+    /// Returns whether this text is the expected one, and remembers the match.
+    #[inline(always)]
+    pub fn passes(&mut self, text: &[u8]) -> bool {
+        self.passed = match self.expected {
+            Expected::Other => return false,
+            Expected::Tag if text == tag::CLASS.as_bytes() => {
+                Some(Passed::Tag(Kind::Object(None, Part::Class)))
+            }
+            Expected::Tag
+                if text == tag::REFERENCE.as_bytes()
+                    && self.frames.last().is_some_and(|frame| frame.len == 1) =>
+            {
+                Some(Passed::Tag(Kind::Reference))
+            }
+            Expected::Tag => None,
+            Expected::Name => str::from_utf8(text)
+                .ok()
+                .and_then(|name| self.fitting.registry.named(name).ok())
+                .map(|class| Passed::Name(Arc::clone(class))),
+            Expected::Property(object, position) => {
+                let property = &self.objects[object].class.properties[position];
+                (property.text.as_bytes() == text).then_some(Passed::Property(position))
+            }
+        };
+        self.passed.is_some()
+    }
+
+    /// Ends a key; returns whether it was the expected one.
+    #[inline(always)]
+    pub fn has_passed_key(&mut self) -> bool {
+        self.expected = Expected::Other;
+        let (Some(passed), Some(frame)) = (self.passed.take(), self.frames.last_mut()) else { return false };
+        frame.entries += 1;
+        match (passed, &mut frame.kind) {
+            (Passed::Property(position), Kind::Object(_, part)) => *part = Part::Property(position),
+            (Passed::Tag(kind), place) => {
+                if let Kind::Object(..) = kind {
+                    self.expected = Expected::Name;
+                }
+                *place = kind;
+            }
+            _ => {}
+        }
+        true
+    }
+
+    /// Ends a key that did not match.
+    ///
+    /// # Errors
+    /// Fails if the key does not belong there.
+    pub fn key(&mut self, key: &Variant) -> Result<()> {
+        let reader = Reader::new();
+        let frame = self.frames.last_mut().ok_or_else(misplaced)?;
+        let first = frame.entries == 0;
+        frame.entries += 1;
+        let Some(VariantType::String | VariantType::StringName) = reader.ty(key) else {
+            let found = reader.ty(key).map_or("a newer type", VariantType::name);
+            return Err(Error::object(format!("expected a key of text, found {found}")));
+        };
+        let text = text_of(&key.stringify());
+        if first {
+            frame.start(&text)?;
+            self.is_plain_next = matches!(frame.kind, Kind::Plain);
+            return Ok(());
+        }
+        let expected = match &mut frame.kind {
+            Kind::Object(Some(index), part) => {
+                let object = &mut self.objects[*index];
+                *part = object.part(&text, frame.entries)?;
+                return Ok(());
+            }
+            Kind::Resource(_) => tag::PATH,
+            Kind::Container(..) => tag::VALUES,
+            _ => tag::VALUE,
+        };
+        if text == expected {
+            return Ok(());
+        }
+        Err(Error::object(format!("expected the key {expected:?}, found {}", quoted(&text))))
+    }
+
+    /// Ends the value of the last key.
+    ///
+    /// # Errors
+    /// Fails if the value does not belong there.
+    #[inline(always)]
+    pub fn value(&mut self, value: Variant, created: &mut CreatedObjects) -> Result<()> {
+        if let Some(TaggedFrame { kind: Kind::Object(Some(index), Part::Property(position)), .. }) =
+            self.frames.last()
+        {
+            return self.objects[*index].keep(*position, value, &self.fitting);
+        }
+        self.other_value(value, created)
+    }
+
+    #[inline(never)]
+    fn other_value(&mut self, value: Variant, created: &mut CreatedObjects) -> Result<()> {
+        self.expected = Expected::Other;
+        let passed = self.passed.take();
+        let mut frame = self.frames.pop().ok_or_else(misplaced)?;
+        let done = self.value_in(&mut frame, value, passed, created);
+        self.frames.push(frame);
+        done
+    }
+
+    fn value_in(
+        &mut self,
+        frame: &mut TaggedFrame,
+        value: Variant,
+        passed: Option<Passed>,
+        created: &mut CreatedObjects,
+    ) -> Result<()> {
+        let is_first = frame.entries == 1;
+        match &mut frame.kind {
+            Kind::Object(index, part) => match part {
+                Part::Class => {
+                    let class = match passed {
+                        Some(Passed::Name(class)) => class,
+                        _ => Arc::clone(self.fitting.registry.named(&text(&value, "the name of a class")?)?),
+                    };
+                    let made = self.object(class, frame.at, created)?;
+                    frame.value = self.objects[made].object.value().clone();
+                    *index = Some(made);
+                }
+                Part::Version => {
+                    let object = index.and_then(|index| self.objects.get_mut(index)).ok_or_else(misplaced)?;
+                    object.set_version(int(&value, "a version")?)?;
+                }
+                // The method `value` handles properties.
+                Part::Property(_) => return Err(misplaced()),
+                Part::Unknown(name) => {
+                    let object = index.and_then(|index| self.objects.get_mut(index)).ok_or_else(misplaced)?;
+                    put(&mut object.unknown, name, &value)?;
+                }
+                Part::Former(name) => {
+                    let object = index.and_then(|index| self.objects.get_mut(index)).ok_or_else(misplaced)?;
+                    put(&mut object.data, name, &value)?;
+                    if is_container(&value) {
+                        self.former.push(value);
+                    }
+                }
+            },
+            Kind::Reference => {
+                let index = int(&value, "the index of an object")?;
+                let entry = usize::try_from(index).ok().filter(|index| *index < self.table.len());
+                let Some(entry) = entry else {
+                    let len = self.table.len();
+                    return Err(Error::object(format!("reference to object {index}, but there are {len}")));
+                };
+                let from = if self.is_in_value { u32::MAX } else { self.next.saturating_sub(1) as u32 };
+                self.references.push((from, entry as u32));
+                let object = self.entry(entry, created)?;
+                frame.value = self.objects[object].object.value().clone();
+            }
+            Kind::Resource(uid) if is_first => *uid = text(&value, "a UID")?,
+            Kind::Resource(uid) => {
+                let named = (std::mem::take(uid), text(&value, "a path")?);
+                frame.value = self.resource(named)?;
+            }
+            Kind::Container(ty, types) if is_first => *types = self.types(*ty, &value)?,
+            Kind::Container(ty, types) => {
+                expect(&value, *ty)?;
+                frame.value = self.fitting.typed(&value, types)?;
+            }
+            Kind::Plain => {
+                expect(&value, VariantType::Dictionary)?;
+                frame.value = value;
+            }
+            Kind::Objects if is_first => {
+                expect(&value, VariantType::Array)?;
+                let known = self.next.min(self.table.len());
+                if known == 0 || known < Reader::new().elements(&value).len() {
+                    let error = Error::object("expected an object of a registered class");
+                    return Err(error.inside(Step::Index(known)));
+                }
+                self.is_in_value = true;
+            }
+            Kind::Objects => frame.value = value,
+            Kind::Unknown => return Err(misplaced()),
+        }
+        Ok(())
+    }
+
+    /// Ends a Dictionary; returns the value that it stands for.
+    ///
+    /// # Errors
+    /// Fails if the data has an unsupported version.
+    pub fn end(&mut self) -> Result<Variant> {
+        let frame = self.frames.pop().ok_or_else(misplaced)?;
+        if let Kind::Object(Some(index), _) = frame.kind {
+            let object = &mut self.objects[index];
+            object.check_version()?;
+            if object.version < object.class.version {
+                object.data.get_or_insert_with(VarDictionary::new);
+            }
+        }
+        Ok(frame.value)
+    }
+
+    /// The index of the object whose Dictionary starts at `at`; creates the object if necessary.
+    fn object(&mut self, class: Arc<Class>, at: usize, created: &mut CreatedObjects) -> Result<usize> {
+        let Some(entry) = self.table.get(self.next).filter(|entry| entry.at == at) else {
+            return self.make(class, at, created);
+        };
+        if !Arc::ptr_eq(&entry.class, &class) {
+            return Err(misplaced());
+        }
+        self.next += 1;
+        self.entry(self.next - 1, created)
+    }
+
+    /// The index of an object at `@objects`; creates the object if necessary.
+    fn entry(&mut self, index: usize, created: &mut CreatedObjects) -> Result<usize> {
+        let entry = &self.table[index];
+        if let Some(object) = entry.object {
+            return Ok(object);
+        }
+        let object = self.make(Arc::clone(&entry.class), entry.at, created)?;
+        self.table[index].object = Some(object);
+        Ok(object)
+    }
+
+    fn make(&mut self, class: Arc<Class>, at: usize, created: &mut CreatedObjects) -> Result<usize> {
+        let target = self.target.take_if(|_| at == self.target_at);
+        let is_target = target.is_some();
+        let object = match target {
+            Some(target) => {
+                if target.script_id() != class.script_id {
+                    let found = target
+                        .value()
+                        .try_to::<Gd<Object>>()
+                        .map_or_else(|_| "freed".to_owned(), |target| self.fitting.registry.label(&target));
+                    let name = quoted(&class.name);
+                    return Err(Error::object(format!(
+                        "expected data of the target's class, {found}; found class {name}"
+                    )));
+                }
+                target
+            }
+            None => self.create(&class, created)?,
+        };
+        if is_target {
+            class.check_kind(&object)?;
+        }
+        let values = Vec::with_capacity(class.properties.len());
+        let (version, data, unknown) = (FIRST_VERSION, None, None);
+        let made = NewObject {
+            object,
+            class,
+            at,
+            version,
+            values,
+            next: 0,
+            known: None,
+            set_objects: Vec::new(),
+            data,
+            unknown,
+            is_target,
+        };
+        self.objects.push(made);
+        Ok(self.objects.len() - 1)
+    }
+
+    /// The resource with this UID, or with this path if the UID is unknown. Each file is loaded once.
+    fn resource(&mut self, (uid, path): (String, String)) -> Result<Variant> {
+        let path = resources::current_path(&uid).unwrap_or(path);
+        if let Some(loaded) = self.resources.get(&path) {
+            return Ok(loaded.clone());
+        }
+        let loaded = resources::load(self.fitting.registry.folders(), &path)?;
+        self.resources.insert(path, loaded.clone());
+        Ok(loaded)
+    }
+
+    fn create(&self, class: &Class, created: &mut CreatedObjects) -> Result<HeldObject> {
+        let object = class.create()?;
+        if !object.is_counted() {
+            created.push(InstanceId::from_i64(object.id().cast_signed()));
+        }
+        Ok(object)
+    }
+
+    /// The element types by their names in the data.
+    fn types(&self, ty: VariantType, names: &Variant) -> Result<[ContainerType; 2]> {
+        if ty == VariantType::Array {
+            let element = self.fitting.registry.type_named(&text(names, "the name of a class")?)?;
+            return Ok([element, ContainerType::Untyped]);
+        }
+        expect(names, VariantType::Array)?;
+        let elements = Reader::new().elements(names);
+        match (elements.get(0), elements.get(1), elements.len()) {
+            (Some(key), Some(value), 2) => {
+                let named = |name| self.fitting.registry.type_named(&text(name, "the name of a type")?);
+                Ok([named(key)?, named(value)?])
+            }
+            _ => Err(Error::object("expected the types of keys and values")),
+        }
+    }
+
+    /// Fails for an object at `@objects` that the value does not reach, because nothing could free it.
+    fn check_references(&self) -> Result<()> {
+        let mut is_reached = vec![false; self.table.len()];
+        let mut from: Vec<Vec<u32>> = vec![Vec::new(); self.table.len()];
+        let mut left: Vec<u32> = Vec::new();
+        for &(start, end) in &self.references {
+            match from.get_mut(start as usize) {
+                Some(ends) => ends.push(end),
+                None => left.push(end),
+            }
+        }
+        while let Some(next) = left.pop() {
+            if !std::mem::replace(&mut is_reached[next as usize], true) {
+                left.append(&mut from[next as usize]);
+            }
+        }
+        match is_reached.iter().position(|is_reached| !is_reached) {
+            None => Ok(()),
+            Some(index) => {
+                let error =
+                    Error::object("unreferenced object in \"@objects\"; expected a reference from the value");
+                Err(error.inside(Step::Index(index)).inside(Step::text_key(tag::OBJECTS)))
+            }
+        }
+    }
+
+    /// Runs upgrades, then sets properties, then calls `_loaded`. Each pass starts with the objects that were
+    /// read last, so that the objects inside an object are complete before it.
+    ///
+    /// # Errors
+    /// Fails if an object at `@objects` is unreferenced, the data has no object for the target, an upgrade
+    /// returns invalid data, or a property cannot be set.
+    pub fn complete(mut self) -> Result<()> {
+        if self.target.is_some() {
+            return Err(Error::object("expected data of an object for the target, found another value"));
+        }
+        self.check_references()?;
+        let fitting = &self.fitting;
+        self.objects
+            .iter_mut()
+            .rev()
+            .filter(|object| object.data.is_some())
+            .try_for_each(|object| object.upgrade(fitting))?;
+        let mut objects = self.objects;
+        let mut containers = self.former;
+        for index in (0..objects.len()).rev() {
+            let set = objects[index].set_properties(fitting, &mut containers);
+            if set.is_err() {
+                undo(&objects[index..], &containers);
+                return set;
+            }
+        }
+        let loaded = StringName::from("_loaded");
+        for object in objects.iter().rev().filter(|object| object.class.has_loaded) {
+            object.object.call(&loaded);
+        }
+        Ok(())
+    }
+}
+
+impl TaggedFrame {
+    /// Reads the tag.
+    fn start(&mut self, text: &str) -> Result<()> {
+        use VariantType::{Array, Dictionary};
+
+        let untyped = [ContainerType::Untyped, ContainerType::Untyped];
+        self.kind = match (text, self.len) {
+            (tag::CLASS, _) => Kind::Object(None, Part::Class),
+            (tag::REFERENCE, 1) => Kind::Reference,
+            (tag::RESOURCE, 2) => Kind::Resource(String::new()),
+            (tag::ARRAY, 2) if !self.is_nested => Kind::Container(Array, untyped),
+            (tag::DICTIONARY, 2) if !self.is_nested => Kind::Container(Dictionary, untyped),
+            (tag::PLAIN, 1) => Kind::Plain,
+            (tag::OBJECTS, 2) if self.at == 0 => Kind::Objects,
+            (_, len) => {
+                let text = quoted(text);
+                return Err(Error::object(format!(
+                    "unexpected tag {text} in a Dictionary with {len} entries; put your own data in {:?}",
+                    tag::PLAIN
+                )));
+            }
+        };
+        Ok(())
+    }
+}
+
+impl NewObject {
+    /// The meaning of the value at this key; `entry` is the number of the entry, counted from 1.
+    fn part(&mut self, key: &str, entry: usize) -> Result<Part> {
+        if key == tag::VERSION && entry == 2 {
+            return Ok(Part::Version);
+        }
+        self.check_version()?;
+        if tag::is_tag(key) {
+            return Err(Error::object(format!("unexpected tag {} in an object", quoted(key))));
+        }
+        if self.version < self.class.version {
+            return Ok(Part::Former(GString::from(key)));
+        }
+        if self.class.keeps_unknown && self.class.position(key).is_none() {
+            return Ok(Part::Unknown(GString::from(key)));
+        }
+        let position = self.class.position(key).ok_or_else(|| {
+            let (class, key) = (quoted(&self.class.name), quoted(key));
+            Error::object(format!(
+                "class {class} has no property {key}; name it in \"renamed\", or raise \"version\" and remove it in \"upgrade\""
+            ))
+        })?;
+        Ok(Part::Property(position))
+    }
+
+    fn set_version(&mut self, version: i64) -> Result<()> {
+        if version < FIRST_VERSION {
+            return Err(Error::object(format!("expected a version of at least 1, found {version}")));
+        }
+        self.version = version;
+        self.check_version()
+    }
+
+    /// Fails if data of this version cannot be read.
+    fn check_version(&self) -> Result<()> {
+        let is_readable = self.version == self.class.version
+            || self.version < self.class.version && self.class.upgrade.is_some();
+        if is_readable { Ok(()) } else { Err(self.class.wrong_version(self.version)) }
+    }
+
+    /// Checks the value of a property, and keeps it until all data is valid.
+    fn keep(&mut self, position: usize, value: Variant, fitting: &Fitting) -> Result<()> {
+        let property = &self.class.properties[position];
+        if position < self.next || self.known.is_some() {
+            let values = &self.values;
+            let known = self.known.get_or_insert_with(|| values.iter().map(|(known, ..)| *known).collect());
+            if !known.insert(position as u32) {
+                return Err(Error::object(format!("duplicate property {}", quoted(&property.text))));
+            }
+        }
+        // Containers that `upgrade` returns may be the game's, but not their typed copies.
+        let is_upgraded = self.version != self.class.version;
+        let given = (is_upgraded && is_container(&value)).then(|| value.clone());
+        let value = fitting.fit(&property.declared, value, (&self.object, self.is_target), &property.name)?;
+        let is_made = given.map_or(!is_upgraded, |given| !godot::global::is_same(&given, &value));
+        self.values.push((position as u32, is_made, value));
+        self.next = self.next.max(position + 1);
+        Ok(())
+    }
+
+    /// Upgrades data of an earlier version.
+    fn upgrade(&mut self, fitting: &Fitting) -> Result<()> {
+        let Some(data) = self.data.take() else { return Ok(()) };
+        let (class, version) = (Arc::clone(&self.class), self.version);
+        let Some(upgrade) = &class.upgrade else { return Err(class.wrong_version(version)) };
+        let data = data.to_variant();
+        let returned = upgrade.call(&[data.clone(), version.to_variant()]);
+        let name = quoted(&class.name);
+        let at = self.at;
+        let fail = |error: Error| error.at(at);
+        let Ok(upgraded) = returned.try_to::<AnyDictionary>() else {
+            let found = Reader::new().ty(&returned).map_or("a newer type", VariantType::name);
+            let reason = format!(
+                "\"upgrade\" of class {name} from version {version} returned {found}; expected a Dictionary"
+            );
+            return Err(fail(Error::object(reason)));
+        };
+        // The engine returns an empty Dictionary if a function with a declared return type fails.
+        if upgraded.is_empty() && !godot::global::is_same(&data, &returned) {
+            let reason = format!(
+                "\"upgrade\" of class {name} from version {version} failed, or returned a new empty Dictionary; return the one that it gets"
+            );
+            return Err(fail(Error::object(reason)));
+        }
+        for (key, value) in upgraded.iter_shared() {
+            let key = text_of(&key.stringify());
+            let Some(position) = class.position(&key) else {
+                if class.keeps_unknown && !tag::is_tag(&key) {
+                    put(&mut self.unknown, &GString::from(&key), &value).map_err(fail)?;
+                    continue;
+                }
+                let reason = format!(
+                    "\"upgrade\" of class {name} from version {version} returned {}, which is not a property of the class",
+                    quoted(&key)
+                );
+                return Err(fail(Error::object(reason)));
+            };
+            self.keep(position, value, fitting).map_err(|error| fail(error.inside(Step::property(&key))))?;
+        }
+        Ok(())
+    }
+
+    /// Sets the properties, and adds the containers among their values to `containers`.
+    fn set_properties(&mut self, fitting: &Fitting, containers: &mut Vec<Variant>) -> Result<()> {
+        let class = Arc::clone(&self.class);
+        for (position, is_made, value) in std::mem::take(&mut self.values) {
+            let property = &class.properties[position as usize];
+            let fail = |error: Error| error.inside(Step::property(&property.text)).at(self.at);
+            let ty = Reader::new().ty(&value);
+            match ty {
+                Some(_) if is_made && is_container(&value) => containers.push(value.clone()),
+                Some(VariantType::Object) => self.set_objects.push(position),
+                _ => {}
+            }
+            let set = |value: &Variant| match self.object.set(&property.name, value) {
+                Some(is_taken) => Ok(is_taken),
+                None => {
+                    let name = quoted(&class.name);
+                    Err(fail(Error::object(format!("a setter freed an object of class {name}"))))
+                }
+            };
+            let held_types = || held_types(&self.object, &property.name);
+            // The engine puts a Dictionary with only one of the two types into any typed property, but no untyped one.
+            let is_doubtful = matches!(property.declared, Declared::Container(..))
+                && is_half_typed(&value)
+                && !held_types().contains(&ContainerType::Untyped);
+            let is_typed = is_doubtful && !set(&VarDictionary::new().to_variant())?;
+            let mut is_taken = !is_typed && set(&value)?;
+            match property.declared {
+                // The engine's description of a property may hide element types.
+                Declared::Container(..) if !is_taken => {
+                    let typed = fitting.with_types(value, &held_types()).map_err(fail)?;
+                    containers.push(typed.clone());
+                    is_taken = set(&typed)?;
+                }
+                // The description lacks scripts without a global name.
+                Declared::Object(_) if ty == Some(VariantType::Object) => {}
+                // A `_set` that sets a property may return false.
+                _ => is_taken = true,
+            }
+            if !is_taken {
+                let name = quoted(&class.name);
+                let reason = format!(
+                    "class {name}: the property rejected the value: it has another type, or the property is read-only"
+                );
+                return Err(fail(Error::object(reason)));
+            }
+        }
+        self.keep_unknown();
+        Ok(())
+    }
+
+    /// Stores unknown properties in the metadata. If the object is the target, they replace earlier ones.
+    fn keep_unknown(&self) {
+        if self.unknown.is_some() || self.is_target && self.class.keeps_unknown {
+            let kept = self.unknown.as_ref().map_or_else(Variant::nil, ToGodot::to_variant);
+            self.object.set(&StringName::from(UNKNOWN), &kept);
+        }
+    }
+
+    /// Unsets references that were set, so that objects that refer to each other are freed.
+    fn unset(&self) {
+        for position in &self.set_objects {
+            self.object.set(&self.class.properties[*position as usize].name, &Variant::nil());
+        }
+        self.unknown.iter().for_each(|unknown| empty(&unknown.to_variant()));
+    }
+}
+
+/// Undoes what a failed call has set, so that objects and containers that refer to each other are freed.
+fn undo(objects: &[NewObject], containers: &[Variant]) {
+    objects.iter().for_each(NewObject::unset);
+    containers.iter().for_each(empty);
+}
+
+/// Empties a container that this call has made.
+fn empty(container: &Variant) {
+    if !container.call("is_read_only", &[]).booleanize() {
+        container.call("clear", &[]);
+    }
+}
+
+fn is_container(value: &Variant) -> bool {
+    matches!(Reader::new().ty(value), Some(VariantType::Array | VariantType::Dictionary))
+}
+
+fn put(kept: &mut Option<VarDictionary>, name: &GString, value: &Variant) -> Result<()> {
+    let kept = kept.get_or_insert_with(VarDictionary::new);
+    if kept.contains_key(name) {
+        return Err(Error::object(format!("duplicate property {}", quoted(&text_of(name)))));
+    }
+    kept.set(name, value);
+    Ok(())
+}
+
+fn text(value: &Variant, expected: &str) -> Result<String> {
+    match Reader::new().ty(value) {
+        Some(VariantType::String | VariantType::StringName) => Ok(text_of(&value.stringify())),
+        found => Err(unexpected(expected, found)),
+    }
+}
+
+fn int(value: &Variant, expected: &str) -> Result<i64> {
+    exact_int(value).ok_or_else(|| unexpected(expected, Reader::new().ty(value)))
+}
+
+fn expect(value: &Variant, ty: VariantType) -> Result<()> {
+    let found = Reader::new().ty(value);
+    if found == Some(ty) { Ok(()) } else { Err(unexpected(ty.name(), found)) }
+}
+
+#[cold]
+fn unexpected(expected: &str, found: Option<VariantType>) -> Error {
+    let found = found.map_or("a newer type", VariantType::name);
+    Error::object(format!("expected {expected}, found {found}"))
+}
+
+#[cold]
+fn misplaced() -> Error {
+    Error::object("expected the name of a registered class first")
+}

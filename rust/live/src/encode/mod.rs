@@ -1,0 +1,6 @@
+//! Live Variant → events.
+
+pub mod buffer;
+pub(crate) mod splitter;
+pub mod stored;
+pub mod walker;

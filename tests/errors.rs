@@ -244,7 +244,6 @@ fn limits_are_kept() {
     let bytes = |max_bytes| Limits { max_bytes, ..unlimited() };
     let depth = |max_depth| Limits { max_depth, ..unlimited() };
     let elements = |max_elements| Limits { max_elements, ..unlimited() };
-    let entries = |max_dictionary_entries| Limits { max_dictionary_entries, ..unlimited() };
     let memory = |max_memory| Limits { max_memory, ..unlimited() };
     let without = |ty: VariantType| Limits { allowed_types: ALL_TYPES & !(1 << ty.id()), ..unlimited() };
     let list = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
@@ -269,7 +268,6 @@ fn limits_are_kept() {
         (two_entries, elements(5), elements(4), LimitExceeded(Limit::Elements, 4), 4),
         (three_ints, elements(4), elements(3), LimitExceeded(Limit::Elements, 3), 4),
         (&strings, elements(257), elements(256), LimitExceeded(Limit::Elements, 256), 4),
-        (two_entries, entries(2), entries(1), LimitExceeded(Limit::DictionaryEntries, 1), 4),
         (&kilobyte, memory(4096), memory(1024), LimitExceeded(Limit::Memory, 1024), 4),
         (&strings, memory(1 << 17), memory(256), LimitExceeded(Limit::Memory, 256), 4),
         (two_entries, memory(4096), memory(512), LimitExceeded(Limit::Memory, 512), 4),

@@ -140,8 +140,12 @@ fn errors_name_the_limit_and_how_to_raise_it() {
         (Limit::Bytes, "max_bytes", "bytes of input"),
         (Limit::Depth, "max_depth", "levels of nesting"),
         (Limit::Elements, "max_elements", "values"),
-        (Limit::DictionaryEntries, "max_dictionary_entries", "entries in one Dictionary"),
         (Limit::Memory, "max_memory", "bytes of memory"),
+        (
+            Limit::KeyComparisons,
+            "max_key_comparisons",
+            "possible key comparisons (n × n for a Dictionary of n entries)",
+        ),
     ] {
         let sentence = format!("more than 7 {what}; raise `{name}` if this is expected");
         assert_eq!(ErrorKind::LimitExceeded(limit, 7).to_string(), sentence);

@@ -50,11 +50,10 @@ const FILES: &[Promise] = &[
 
 /// Each limit with its meaning and the error code for exceeding it, in the order of [`shown`].
 #[rustfmt::skip]
-const LIMITS: [(&str, &str, &str); 13] = [
+const LIMITS: [(&str, &str, &str); 12] = [
     ("max_bytes", "", "MAX_BYTES_EXCEEDED"),
     ("max_depth", "beyond the engine's own limit, the code is `TOO_DEEP`", "MAX_DEPTH_EXCEEDED"),
     ("max_elements", "values in all, elements of packed arrays and names of NodePaths included", "MAX_ELEMENTS_EXCEEDED"),
-    ("max_dictionary_entries", "in each Dictionary", "MAX_DICTIONARY_ENTRIES_EXCEEDED"),
     ("max_memory", "bytes that the value takes in the engine", "MAX_MEMORY_EXCEEDED"),
     ("max_key_comparisons", "if all keys and names collide", "MAX_KEY_COMPARISONS_EXCEEDED"),
     ("allow_trailing_bytes", "", "TRAILING_BYTES"),
@@ -72,7 +71,6 @@ fn shown(limits: Limits) -> [String; LIMITS.len()] {
         max_bytes,
         max_depth,
         max_elements,
-        max_dictionary_entries,
         max_memory,
         max_key_comparisons,
         allow_trailing_bytes,
@@ -99,7 +97,6 @@ fn shown(limits: Limits) -> [String; LIMITS.len()] {
         bytes(max_bytes as u64),
         max_depth.to_string(),
         count(max_elements),
-        count(max_dictionary_entries),
         bytes(max_memory),
         count(max_key_comparisons),
         flag(allow_trailing_bytes),

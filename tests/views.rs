@@ -71,7 +71,6 @@ fn limits_apply_to_what_is_read() {
         nothing(|limits| limits.max_bytes = 0),
         nothing(|limits| limits.max_depth = 0),
         nothing(|limits| limits.max_elements = 0),
-        nothing(|limits| limits.max_dictionary_entries = 0),
         nothing(|limits| limits.max_memory = 0),
         nothing(|limits| limits.allowed_types = 0),
     ] {
@@ -361,11 +360,6 @@ fn non_canonical_keys_are_found_if_accepted() {
 
 #[test]
 fn errors_match_decoding() {
-    let entries = Value::from_iter([("a", 1), ("b", 2)]).encode().unwrap();
-    let few = Limits { max_dictionary_entries: 1, ..Limits::for_save_files() };
-    let decoded = Value::decode(&entries, &few).unwrap_err();
-    assert_eq!(View::within(&entries, &few).unwrap().get("a").unwrap_err(), decoded);
-
     let limits = Limits::for_save_files();
     let strings = [34, 0, 0, 0, 255, 255, 255, 255];
     let decoded = Value::decode(&strings, &limits).unwrap_err();

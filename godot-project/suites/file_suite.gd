@@ -468,7 +468,7 @@ func test_other_formats() -> bool:
 		var bytes := var_to_bytes(value)
 		if bytes != Wire.framed(FastVariantCodec.unpack_batch(bytes).value):
 			_write(PATH, bytes)
-			_check_format(PATH, "one encoded value, not records: read all bytes and use `decode` (at byte 0)")
+			_check_format(PATH, "one encoded value, not records: read all bytes and use `try_decode` (at byte 0)")
 	for value: Variant in [{"day": 1}, [1, 2], {"long": "x".repeat(100_000)}]:
 		_write(PATH, Wire.behind_lengths(FastVariantCodec.encode_godot3_batch([value, 1])))
 		_check_format(PATH, "records of Godot 3: convert them with `convert_godot3_file` (at byte 0)")

@@ -29,7 +29,6 @@ func test_each_limit_has_its_code() -> bool:
 		["max_bytes", two_nils, 16, 15, FastVariantCodec.MAX_BYTES_EXCEEDED, 0],
 		["max_depth", two_nils, 1, 0, FastVariantCodec.MAX_DEPTH_EXCEEDED, 8],
 		["max_elements", two_nils, 3, 2, FastVariantCodec.MAX_ELEMENTS_EXCEEDED, 4],
-		["max_dictionary_entries", entries, 2, 1, FastVariantCodec.MAX_DICTIONARY_ENTRIES_EXCEEDED, 4],
 		["max_memory", two_nils, 1000, 50, FastVariantCodec.MAX_MEMORY_EXCEEDED, 4],
 		["allow_trailing_bytes", two_nils + Wire.word(0), true, false, FastVariantCodec.TRAILING_BYTES, 16],
 		["allow_objects", object, true, false, FastVariantCodec.OBJECTS_NOT_ALLOWED, 0],
@@ -70,7 +69,6 @@ func test_presets() -> bool:
 		["max_bytes", 1 << 20, 0x7fffffff, 0x7fffffff],
 		["max_depth", 32, 1024, 1024],
 		["max_elements", 100_000, -1, -1],
-		["max_dictionary_entries", 2000, -1, -1],
 		["max_memory", 16 << 20, -1, -1],
 		["allow_trailing_bytes", false, false, true],
 		["allow_non_canonical", false, false, false],
@@ -99,7 +97,7 @@ func test_presets() -> bool:
 
 func test_values_out_of_range() -> bool:
 	checks.subject(checks.MIXED, "limits out of range")
-	const LIMITS: PackedStringArray = ["max_bytes", "max_depth", "max_elements", "max_dictionary_entries", "max_memory", "max_key_comparisons"]
+	const LIMITS: PackedStringArray = ["max_bytes", "max_depth", "max_elements", "max_memory", "max_key_comparisons"]
 	for number: int in [-1, 9223372036854775807]:
 		var limits := FastVariantLimits.new()
 		for property in LIMITS:

@@ -2,6 +2,7 @@
 ## of paths and bytes.
 extends "res://suites/suite.gd"
 
+const Costly := preload("res://suites/costly.gd")
 const RandomValues := preload("res://suites/random_values.gd")
 
 const PATH := "user://view_suite.dat"
@@ -389,7 +390,7 @@ func _check_error(what: String, expected: FastVariantResult, found: FastVariantR
 func test_limits() -> bool:
 	checks.subject(checks.MIXED, "limits of views")
 	var bytes := var_to_bytes({"small": 1, "many": range(100)})
-	for property: String in ["max_bytes", "max_depth", "max_elements", "max_dictionary_entries", "max_memory", "max_key_comparisons", "allowed_types"]:
+	for property: String in ["max_bytes", "max_depth", "max_elements", "max_memory", "max_key_comparisons", "allowed_types"]:
 		var none := FastVariantLimits.for_save_files()
 		none.set(property, 0)
 		_check_error(property, FastVariantCodec.try_decode(bytes, none), FastVariantView.open(bytes, none).try_fetch(""))
@@ -403,6 +404,21 @@ func test_limits() -> bool:
 		checks.truth("shared %s" % path, of_shared.try_columns("", {path: type}).error in [
 				FastVariantCodec.MAX_MEMORY_EXCEEDED, FastVariantCodec.MAX_ELEMENTS_EXCEEDED], of_shared.try_columns("", {path: type}).message)
 	checks.same_int("elements of shared values", 20_000, of_shared.column("", "list/19999", TYPE_INT).size())
+	# So do the rows of one call: here names of 40 records, and Dictionaries of one entry, which take 500 bytes each.
+	var names := Costly.colliding_texts(20_000)
+	var rows := []
+	for start in range(0, names.size(), 40):
+		rows.append(names.slice(start, start + 40).map(func(text: String) -> StringName: return StringName(text)))
+	var of_names := FastVariantView.open_records(FastVariantCodec.pack_batch(rows), limits)
+	checks.same_int("names of all rows", FastVariantCodec.MAX_KEY_COMPARISONS_EXCEEDED, of_names.try_columns("", {"": TYPE_ARRAY}).error)
+	var small := range(65_000).map(func(_index: int) -> Dictionary: return {null: null})
+	for of_small: FastVariantView in [FastVariantView.open(var_to_bytes(small), limits),
+			FastVariantView.open_records(FastVariantCodec.pack_batch(small), limits)]:
+		checks.truth("memory of all rows", of_small.try_columns("", {"": TYPE_DICTIONARY}).error in [
+				FastVariantCodec.MAX_MEMORY_EXCEEDED, FastVariantCodec.MAX_ELEMENTS_EXCEEDED])
+	var texts := range(200_000).map(func(index: int) -> String: return "text %d" % index)
+	checks.same_int("texts of all rows", FastVariantCodec.MAX_MEMORY_EXCEEDED,
+			FastVariantView.open_records(FastVariantCodec.pack_batch(texts), limits).try_columns("", {"": TYPE_STRING}).error)
 	limits.max_elements = 50
 	var view := FastVariantView.open(bytes, limits)
 	checks.same_value("within", 1, view.fetch("small"))

@@ -43,7 +43,6 @@ pub(super) fn check_held(value: &Value, limits: &Limits, data: &[u8]) {
     let held = Held::by(value);
     assert!(held.depth <= limits.max_depth, "{held:?}");
     assert!(held.elements <= limits.max_elements, "{held:?}");
-    assert!(held.entries <= limits.max_dictionary_entries, "{held:?}");
     assert!(held.least_memory <= limits.max_memory, "{held:?}");
     assert_eq!(held.types & !limits.allowed_types, 0, "{held:?}");
     assert!(data.len() <= limits.max_bytes);
@@ -57,7 +56,6 @@ pub(super) fn limits(data: &[u8]) -> Limits {
         max_bytes: data.len().saturating_sub(1) + up_to(3) as usize,
         max_depth: up_to(8) as u32,
         max_elements: up_to(64),
-        max_dictionary_entries: up_to(8),
         max_memory: 1 << up_to(14),
         max_key_comparisons: u64::MAX,
         allow_trailing_bytes: up_to(1) == 1,
@@ -78,7 +76,6 @@ fn check_limits(data: &[u8], value: &Value) {
         max_bytes: data.len(),
         max_depth: held.depth,
         max_elements: held.elements,
-        max_dictionary_entries: held.entries,
         allowed_types: held.types,
         ..one_value()
     };
@@ -93,12 +90,6 @@ fn check_limits(data: &[u8], value: &Value) {
         (Limit::Bytes, Some(Limits { max_bytes: data.len() - 1, ..enough.clone() })),
         (Limit::Elements, Some(Limits { max_elements: held.elements - 1, ..enough.clone() })),
         (Limit::Memory, Some(Limits { max_memory: held.least_memory - 1, ..enough.clone() })),
-        (
-            Limit::DictionaryEntries,
-            held.entries
-                .checked_sub(1)
-                .map(|max_dictionary_entries| Limits { max_dictionary_entries, ..enough.clone() }),
-        ),
     ];
     for (expected, limits) in by_limit {
         let Some(error) = limits.map(refused) else { continue };
@@ -126,7 +117,6 @@ fn check_limits(data: &[u8], value: &Value) {
 struct Held {
     depth: u32,
     elements: u64,
-    entries: u64,
     types: u64,
     /// The minimum memory that the engine needs.
     least_memory: u64,
@@ -164,10 +154,6 @@ impl Held {
             Value::PackedVector2Array(values) => packed(values),
             Value::PackedVector3Array(values) => packed(values),
             Value::PackedVector4Array(values) => packed(values),
-            Value::Dictionary(dictionary) => {
-                self.entries = self.entries.max(dictionary.entries.len() as u64);
-                (0, 0)
-            }
             _ => (0, 0),
         };
         self.elements += 1 + elements as u64;

@@ -7,7 +7,7 @@ const PRESETS: Dictionary[String, StringName] = {
 }
 const HELP: Dictionary[String, String] = {
 	"Save Files": "For the game's own files, as in a new resource: all that the format can hold, without trailing bytes.",
-	"Network": "For packets of strangers: 1 MiB, 32 levels, 100,000 values, 16 MiB of memory.",
+	"Network": "For packets of strangers: 1 MiB, 32 levels, 100,000 values, 16 MiB of memory, 5,000,000 key comparisons.",
 	"Unlimited": "All that the format can hold, with trailing bytes.",
 }
 

@@ -99,7 +99,7 @@ func _prepare() -> void:
 		records.append({"id": i, "name": &"entity", "at": Vector3(i, 0, 1)})
 	_large = [range(2 * LARGE), entries, texts, records, [1, {"a": [entries]}, 2]]
 
-	for property: String in ["max_bytes", "max_depth", "max_elements", "max_dictionary_entries", "max_memory", "allowed_types"]:
+	for property: String in ["max_bytes", "max_depth", "max_elements", "max_memory", "allowed_types"]:
 		var limits := FastVariantLimits.for_network()
 		limits.set(property, 1)
 		_limits.append(limits)

@@ -248,7 +248,7 @@ func _offset_problem(bytes: PackedByteArray, alone: FastVariantResult) -> String
 func _changed(preset: FastVariantLimits, size: int) -> FastVariantLimits:
 	var limits: FastVariantLimits = preset.duplicate()
 	for i in generator.randi_range(1, 2):
-		match generator.randi() % 7:
+		match generator.randi() % 6:
 			0:
 				limits.max_bytes = size + generator.randi_range(-2, 2)
 			1:
@@ -256,12 +256,10 @@ func _changed(preset: FastVariantLimits, size: int) -> FastVariantLimits:
 			2:
 				limits.max_elements = generator.randi() % (2 + size / 8)
 			3:
-				limits.max_dictionary_entries = generator.randi() % 6
-			4:
 				limits.max_memory = generator.randi() % (1 + size * 20)
-			5:
+			4:
 				limits.allow_trailing_bytes = not limits.allow_trailing_bytes
-			6:
+			5:
 				limits.allowed_types ^= 1 << (generator.randi() % TYPE_MAX)
 	return limits
 

@@ -191,9 +191,6 @@ impl Checker<'_> {
         let key = self.declared(header.element_kind())?;
         let value = self.declared(header.value_kind())?;
         let count = self.cursor.count(8)?;
-        if count as u64 > self.limits.max_dictionary_entries {
-            return None;
-        }
         if count == 0 {
             return Some(());
         }

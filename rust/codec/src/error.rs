@@ -107,7 +107,7 @@ pub enum ErrorKind {
     ScriptNotAllowed(String),
     /// A container as a key, while the caller limits the comparisons of keys.
     #[error(
-        "a container as a Dictionary key needs unlimited `max_key_comparisons`; lift it for data that you trust"
+        "an Array or a Dictionary as a key, which needs a `max_key_comparisons` without limit; lift it only for data that you trust"
     )]
     ContainerKey,
     /// A typed container would convert containers to more than this many characters of text.
@@ -183,13 +183,13 @@ pub enum ErrorKind {
 #[non_exhaustive]
 pub enum Foreign {
     /// One encoded value, without a length prefix.
-    #[error("one encoded value, not records: read all bytes and use `decode`")]
+    #[error("one encoded value, not records: read all bytes and use `try_decode`")]
     OneValue,
     /// Records of Godot 3.
     #[error("records of Godot 3: convert them with `convert_godot3_file`")]
     Godot3,
     /// One value of Godot 3, without a length prefix.
-    #[error("one value of Godot 3, not records: read all bytes and use `decode_godot3`")]
+    #[error("one value of Godot 3, not records: read all bytes and use `try_decode_godot3`")]
     OneGodot3Value,
     /// A file of `FileAccess.open_encrypted`.
     #[error(
@@ -342,8 +342,6 @@ pub enum Limit {
     Depth,
     /// [`Limits::max_elements`](crate::Limits::max_elements).
     Elements,
-    /// [`Limits::max_dictionary_entries`](crate::Limits::max_dictionary_entries).
-    DictionaryEntries,
     /// [`Limits::max_memory`](crate::Limits::max_memory).
     Memory,
     /// [`Limits::max_key_comparisons`](crate::Limits::max_key_comparisons).
@@ -357,7 +355,6 @@ impl Limit {
             Self::Bytes => "max_bytes",
             Self::Depth => "max_depth",
             Self::Elements => "max_elements",
-            Self::DictionaryEntries => "max_dictionary_entries",
             Self::Memory => "max_memory",
             Self::KeyComparisons => "max_key_comparisons",
         }
@@ -369,9 +366,8 @@ impl Limit {
             Self::Bytes => "bytes of input",
             Self::Depth => "levels of nesting",
             Self::Elements => "values",
-            Self::DictionaryEntries => "entries in one Dictionary",
             Self::Memory => "bytes of memory",
-            Self::KeyComparisons => "possible key comparisons",
+            Self::KeyComparisons => "possible key comparisons (n × n for a Dictionary of n entries)",
         }
     }
 }

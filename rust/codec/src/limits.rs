@@ -165,8 +165,6 @@ pub struct Limits {
     pub max_depth: u32,
     /// Maximum number of values of any kind, including elements of packed arrays and names of NodePaths.
     pub max_elements: u64,
-    /// Maximum number of entries of one Dictionary.
-    pub max_dictionary_entries: u64,
     /// Maximum number of bytes of engine memory for the result, estimated before it is allocated.
     pub max_memory: u64,
     /// Maximum number of comparisons that the engine's hash tables may need if all keys and all names are crafted to
@@ -192,14 +190,13 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Limits for packets from strangers: 1 MiB, 32 levels, 100,000 values, 2,000 entries per Dictionary, 16
-    /// MiB of memory, 5,000,000 key comparisons.
+    /// Limits for packets from strangers: 1 MiB, 32 levels, 100,000 values, 16 MiB of memory, 5,000,000 key
+    /// comparisons.
     pub fn for_network() -> Self {
         Self {
             max_bytes: 1 << 20,
             max_depth: 32,
             max_elements: 100_000,
-            max_dictionary_entries: 2000,
             max_memory: 16 << 20,
             max_key_comparisons: 5_000_000,
             ..Self::for_save_files()
@@ -249,20 +246,10 @@ impl Limits {
             Limit::Bytes => self.max_bytes as u64,
             Limit::Depth => self.max_depth.into(),
             Limit::Elements => self.max_elements,
-            Limit::DictionaryEntries => self.max_dictionary_entries,
             Limit::Memory => self.max_memory,
             Limit::KeyComparisons => self.max_key_comparisons,
         };
         ErrorKind::LimitExceeded(limit, setting)
-    }
-
-    /// Fails if a Dictionary may not have `count` entries.
-    #[inline(always)]
-    pub(crate) fn check_entries(&self, count: usize) -> Result<()> {
-        if count as u64 > self.max_dictionary_entries {
-            return Err(self.exceeded(Limit::DictionaryEntries).into());
-        }
-        Ok(())
     }
 
     /// Limits that allow everything that the format holds, except objects with properties. Trailing bytes are
@@ -272,7 +259,6 @@ impl Limits {
             max_bytes: format::MAX_BYTES,
             max_depth: format::MAX_DEPTH,
             max_elements: u64::MAX,
-            max_dictionary_entries: u64::MAX,
             max_memory: u64::MAX,
             max_key_comparisons: u64::MAX,
             allow_trailing_bytes: true,
@@ -322,13 +308,6 @@ impl Spent {
     /// The charged memory, in bytes.
     pub fn memory(&self) -> u64 {
         self.memory
-    }
-
-    /// The key comparisons, whose limit all parts of one input share. Every other limit applies to each part
-    /// separately.
-    #[must_use]
-    pub fn shared_by_parts(self) -> Self {
-        Self { elements: 0, memory: 0, ..self }
     }
 }
 
@@ -396,7 +375,6 @@ impl<'l> Budget<'l> {
     /// Charges a Dictionary and its entries; keys and values are charged as they come.
     #[inline(always)]
     pub fn dictionary(&mut self, len: usize) -> Result<()> {
-        self.limits.check_entries(len)?;
         let table = if len == 0 { 0 } else { cost::TABLE };
         self.charge(0, cost::DICTIONARY + table + cost::ENTRY.saturating_mul(len as u64))?;
         self.announce(len as u64 * 2, cost::SLOT)?;

@@ -118,16 +118,10 @@ fn described(
 ) -> Result<Array<VarDictionary>> {
     // Objects are compared, but not created.
     let limits_of_parts = ViewLimits::new(Limits { allow_objects: false, ..limits.clone() });
-    // For each side: its bytes, and what its decoded parts share.
-    let mut sides = [old, new].map(|bytes| (engine::bytes(bytes), limits_of_parts.parts(None)));
-    let mut live = |view: &View<'_>| {
-        let [old_side, new_side] = &mut sides;
-        let is_old = old_side.0.as_ptr_range().contains(&view.remaining().as_ptr());
-        let (_, parts) = if is_old { old_side } else { new_side };
-        match parts.value(view) {
-            Err(error) if *error.kind() == ErrorKind::ObjectsNotAllowed => Ok(Variant::nil()),
-            decoded => decoded,
-        }
+    let mut parts = limits_of_parts.parts(None);
+    let mut live = |view: &View<'_>| match parts.value(view) {
+        Err(error) if *error.kind() == ErrorKind::ObjectsNotAllowed => Ok(Variant::nil()),
+        decoded => decoded,
     };
     // Decoded keys that several paths share, by their address in the input.
     let mut kept: HashMap<*const u8, Variant> = HashMap::new();

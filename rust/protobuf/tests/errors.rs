@@ -348,7 +348,7 @@ fn limits_are_kept() {
         (Limits { max_depth: 4, ..all.clone() }, "max_depth"),
         (Limits { max_bytes: bytes.len() - 1, ..all.clone() }, "max_bytes"),
         (Limits { max_elements: 1000, ..all.clone() }, "max_elements"),
-        (Limits { max_dictionary_entries: 5, ..all.clone() }, "max_dictionary_entries"),
+        (Limits { max_key_comparisons: 5, ..all.clone() }, "max_key_comparisons"),
         (Limits { max_memory: 4000, ..all.clone() }, "max_memory"),
         (Limits { allowed_types: 0, ..all.clone() }, "allowed_types"),
     ] {

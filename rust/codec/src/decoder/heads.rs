@@ -62,18 +62,13 @@ impl<'a, D: Dialect> Decoder<'a, D> {
     /// Reads the head of the value that starts here. Stops at the first value inside it.
     pub(crate) fn head(&mut self) -> Result<Head<'a>> {
         let header = self.header_here()?;
-        let at = self.position();
         let untyped = ElementType::Untyped;
         let (declared, count) = match header.ty.shape() {
             Shape::Array => {
                 let (element, count) = self.array_head(header)?;
                 ([element, untyped], count)
             }
-            Shape::Dictionary => {
-                let (declared, count) = self.dictionary_head(header)?;
-                self.budget.limits.check_entries(count).at(at)?;
-                (declared, count)
-            }
+            Shape::Dictionary => self.dictionary_head(header)?,
             // An object without a class has no count.
             Shape::Object if !header.is_object_id() && !self.name()?.is_empty() => {
                 ([untyped; 2], self.signed_count(8)?)

@@ -40,7 +40,6 @@ pub fn apply(old: &[u8], patch: &[u8], limits: &Limits) -> Result<Vec<u8>> {
     let loose = Limits {
         max_depth: limits.max_depth.saturating_add(MAX_LEVELS),
         max_elements: limits.max_elements.saturating_mul(MORE).saturating_add(MORE),
-        max_dictionary_entries: limits.max_dictionary_entries.max(2),
         max_memory: limits.max_memory.saturating_add(PATCH_MEMORY).saturating_mul(MORE),
         // An engine builds keys only from the result, which is checked against the caller's limits.
         max_key_comparisons: u64::MAX,

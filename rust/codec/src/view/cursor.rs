@@ -751,8 +751,8 @@ impl<'a, D: Dialect> View<'a, D> {
         self.write_part_into(sink, &mut Spent::default())
     }
 
-    /// Like [`View::write_into`], for one of several parts of an input. `spent` is the share of the
-    /// common limits that earlier parts have used: of all limits if the parts [may be shared](View::may_be_shared).
+    /// Like [`View::write_into`], for one of several parts of an input, which share the limits. `spent` is what earlier
+    /// parts have used of them.
     ///
     /// # Errors
     /// As [`View::write_into`].
@@ -764,8 +764,7 @@ impl<'a, D: Dialect> View<'a, D> {
             Form::Name => decoder.decode_name(sink),
             Form::Lanes(packed, precision) => decoder.decode_packed_element(sink, packed, precision),
         }?;
-        let all = decoder.spent();
-        *spent = if self.may_be_shared() { all } else { all.shared_by_parts() };
+        *spent = decoder.spent();
         Ok(())
     }
 

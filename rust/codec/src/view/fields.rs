@@ -46,8 +46,7 @@ impl<D: Dialect> View<'_, D> {
     fn plain_dictionary(&self) -> Option<(usize, usize)> {
         let header = D::id_of(VariantType::Dictionary)?;
         let (count, first) = (self.word(self.at + 4)? as usize, self.at + 8);
-        let fits =
-            count <= (self.bytes.len() - first) / 8 && count as u64 <= self.limits.max_dictionary_entries;
+        let fits = count <= (self.bytes.len() - first) / 8;
         (self.word(self.at)? == u32::from(header) && fits).then_some((count, first))
     }
 }

@@ -67,11 +67,6 @@ impl<'a, D: Dialect> View<'a, D> {
         root.resolved()
     }
 
-    /// Whether several paths may lead to this value: the view follows tags, and there is a table of objects.
-    pub fn may_be_shared(&self) -> bool {
-        self.tags.table().is_some()
-    }
-
     /// The value that this value stands for, if the view follows tags.
     #[inline]
     pub(super) fn resolved(self) -> Result<Self> {

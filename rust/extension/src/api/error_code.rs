@@ -68,7 +68,6 @@ impl From<&Error> for ErrorCode {
                 Limit::Bytes => Self::MaxBytesExceeded,
                 Limit::Depth => Self::MaxDepthExceeded,
                 Limit::Elements => Self::MaxElementsExceeded,
-                Limit::DictionaryEntries => Self::MaxDictionaryEntriesExceeded,
                 Limit::Memory => Self::MaxMemoryExceeded,
                 Limit::KeyComparisons => Self::MaxKeyComparisonsExceeded,
             },

@@ -48,19 +48,16 @@ pub struct FastVariantLimits {
     #[export(range = (-1.0, 2147483647.0, 1.0, or_greater, hide_slider, suffix = " values"))]
     #[var(get, set)]
     max_elements: PhantomVar<i64>,
-    /// The maximum number of entries in one Dictionary.
-    #[export(range = (-1.0, 2147483647.0, 1.0, or_greater, hide_slider, suffix = " entries"))]
-    #[var(get, set)]
-    max_dictionary_entries: PhantomVar<i64>,
     /// The maximum engine memory for the result in bytes, estimated before allocation. The estimate errs on the high
     /// side. Memory that allowed objects allocate themselves is not counted.
     #[export(range = (-1.0, 2147483647.0, 1.0, or_greater, hide_slider, suffix = " bytes"))]
     #[var(get, set)]
     max_memory: PhantomVar<i64>,
     /// The maximum number of key comparisons that the engine may need if all keys and all names are crafted to collide
-    /// in its hash tables. A Dictionary counts as the square of its number of entries, and all names together as the
-    /// square of the number of different names; long keys and names count more. If there is a limit, Arrays and
-    /// Dictionaries cannot be keys.
+    /// in its hash tables. A Dictionary of [code]n[/code] entries counts [code]n * n[/code], all Dictionaries of the
+    /// data add up, and all names together count the square of the number of different names; long keys and names count
+    /// more. For a Dictionary of 5,000 entries, allow at least 25,000,000; such a limit lets a hostile packet take five
+    /// times as long as with [method for_network]. If there is a limit, Arrays and Dictionaries cannot be keys.
     #[export(range = (-1.0, 2147483647.0, 1.0, or_greater, hide_slider, suffix = " comparisons"))]
     #[var(get, set)]
     max_key_comparisons: PhantomVar<i64>,
@@ -119,7 +116,6 @@ struct Values {
     max_bytes: i64,
     max_depth: i64,
     max_elements: i64,
-    max_dictionary_entries: i64,
     max_memory: i64,
     max_key_comparisons: i64,
     allow_trailing_bytes: bool,
@@ -141,7 +137,6 @@ properties! { FastVariantLimits {
     max_bytes: i64, get_max_bytes, set_max_bytes;
     max_depth: i64, get_max_depth, set_max_depth;
     max_elements: i64, get_max_elements, set_max_elements;
-    max_dictionary_entries: i64, get_max_dictionary_entries, set_max_dictionary_entries;
     max_memory: i64, get_max_memory, set_max_memory;
     max_key_comparisons: i64, get_max_key_comparisons, set_max_key_comparisons;
     allow_trailing_bytes: bool, get_allow_trailing_bytes, set_allow_trailing_bytes;
@@ -175,8 +170,9 @@ impl IResource for FastVariantLimits {
 
 #[godot_api(secondary)]
 impl FastVariantLimits {
-    /// Returns limits for packets from untrusted peers: 1 MiB, 32 levels, 100,000 values, 2,000 entries in one
-    /// Dictionary, 16 MiB of memory, 5,000,000 key comparisons.
+    /// Returns limits for packets from untrusted peers: 1 MiB, 32 levels, 100,000 values, 16 MiB of memory,
+    /// 5,000,000 key comparisons. Objects written by instance id are read as [EncodedObjectAsID]; leave out
+    /// [constant TYPE_OBJECT] in [method allow_only] to refuse them.
     #[func]
     fn for_network() -> Gd<Self> {
         guard("FastVariantLimits.for_network", || Self::from_limits(&Limits::for_network()))
@@ -237,7 +233,6 @@ impl FastVariantLimits {
             max_bytes: usize::try_from(number(values.max_bytes)).unwrap_or(usize::MAX).min(none.max_bytes),
             max_depth: u32::try_from(number(values.max_depth)).unwrap_or(u32::MAX).min(none.max_depth),
             max_elements: number(values.max_elements),
-            max_dictionary_entries: number(values.max_dictionary_entries),
             max_memory: number(values.max_memory),
             max_key_comparisons: number(values.max_key_comparisons),
             allow_trailing_bytes: values.allow_trailing_bytes,
@@ -257,7 +252,6 @@ impl Values {
             ("max_bytes", self.max_bytes),
             ("max_depth", self.max_depth),
             ("max_elements", self.max_elements),
-            ("max_dictionary_entries", self.max_dictionary_entries),
             ("max_memory", self.max_memory),
             ("max_key_comparisons", self.max_key_comparisons),
         ];
@@ -292,7 +286,6 @@ impl From<&Limits> for Values {
             max_bytes: number(limits.max_bytes as u64),
             max_depth: limits.max_depth.into(),
             max_elements: number(limits.max_elements),
-            max_dictionary_entries: number(limits.max_dictionary_entries),
             max_memory: number(limits.max_memory),
             max_key_comparisons: number(limits.max_key_comparisons),
             allow_trailing_bytes: limits.allow_trailing_bytes,

@@ -82,8 +82,7 @@ impl FastVariantView {
     /// Opens a view of the value encoded in [param bytes], which are shared, not copied. With [param godot3], they are
     /// in the format of Godot 3's [code]var2bytes[/code].
     ///
-    /// [param limits] apply to each fetched value, each slice, and each cell of a column; colliding keys are counted
-    /// for all cells together, and so is everything if objects are shared. The default is
+    /// [param limits] apply to each access: to all values that one call returns, together. The default is
     /// [method FastVariantLimits.for_save_files].
     #[func]
     fn open(

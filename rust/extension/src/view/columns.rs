@@ -10,9 +10,8 @@ use variant_codec::dialect::Dialect;
 use variant_codec::lanes::doubles as reals;
 #[cfg(not(feature = "double"))]
 use variant_codec::lanes::singles as reals;
-use variant_codec::stream::Text;
 use variant_codec::{Error, Result, VariantType, View, lanes};
-use variant_engine::{Reader, string};
+use variant_engine::Reader;
 
 use super::held::Parts;
 use super::path::{Step, inside, words};
@@ -80,20 +79,14 @@ impl Cells {
         Ok(())
     }
 
-    /// Adds a field of the cells' type; `decode` decodes it if there is no packed array for the type.
+    /// Adds a field of the cells' type.
     #[inline]
-    fn read<D: Dialect>(
-        &mut self,
-        field: &View<'_, D>,
-        decode: impl FnOnce(&View<'_, D>) -> Result<Variant>,
-    ) -> Result<()> {
+    fn read<D: Dialect>(&mut self, field: &View<'_, D>, parts: &mut Parts<'_>) -> Result<()> {
         match self {
-            Self::Any(cells) => cells.push(&decode(field)?),
+            Self::Any(cells) => cells.push(&parts.value(field)?),
             Self::Int(cells) => cells.push(field.as_i64()?),
             Self::Float(cells) => cells.push(field.as_f64()?),
-            // Charges the text to the limits, because many rows may share it.
-            Self::Text(cells) if field.may_be_shared() => cells.push(decode(field)?.stringify()),
-            Self::Text(cells) => cells.push(string(Text::Utf8(&field.as_str()?))),
+            Self::Text(cells) => cells.push(parts.text(field)?),
             Self::Vector2(cells) => {
                 let [x, y] = reals(field.as_lanes()?);
                 cells.push(Vector2 { x, y });
@@ -209,7 +202,7 @@ impl EachRow for Filling<'_> {
             match field {
                 Some(field) if field.ty() == *ty => {
                     *is_found = true;
-                    cells.read(field, |field| parts.value(field)).map_err(|error| inside(path, error))?;
+                    cells.read(field, parts).map_err(|error| inside(path, error))?;
                 }
                 field => {
                     is_complete = false;

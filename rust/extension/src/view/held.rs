@@ -1,13 +1,13 @@
 //! Bytes that a view keeps, and the values that it finds in them.
 
-use godot::builtin::{PackedByteArray, Variant};
+use godot::builtin::{GString, PackedByteArray, Variant};
 use variant_codec::dialect::{Dialect, Godot3, Godot4};
 use variant_codec::godot3::Loss;
 use variant_codec::limits::Spent;
-use variant_codec::stream::Decoder;
+use variant_codec::stream::{Decoder, Text};
 use variant_codec::view::{Key, KnownOffsets, Spot};
 use variant_codec::{ErrorKind, Limits, Result, Strictness, View};
-use variant_engine::{self as engine, OwnedBytes};
+use variant_engine::{self as engine, OwnedBytes, string};
 
 use super::path::Step;
 use variant_live::decode::builder::VariantBuilder;
@@ -137,11 +137,6 @@ impl Held {
 }
 
 impl<'l> Parts<'l> {
-    /// Begins a row that has the limits to itself.
-    pub fn begin_row(&mut self) {
-        self.decoding.begin_input();
-    }
-
     /// Builds the value that `read` decodes within the given limits.
     ///
     /// # Errors
@@ -169,6 +164,19 @@ impl<'l> Parts<'l> {
     /// As [`Parts::build`].
     pub fn value<D: Dialect>(&mut self, view: &View<'_, D>) -> Result<Variant> {
         self.build(|limits, builder, spent| view.with_limits(limits).write_part_into(builder, spent))
+    }
+
+    /// Builds the String for the text of `view`.
+    ///
+    /// # Errors
+    /// As [`Parts::build`].
+    pub fn text<D: Dialect>(&mut self, view: &View<'_, D>) -> Result<GString> {
+        let text = view.as_str()?;
+        match self.decoding.charge_text(text.len()) {
+            Ok(()) => Ok(string(Text::Utf8(&text))),
+            // Fails in the same way, but with the offset.
+            Err(_) => self.value(view).map(|value| value.stringify()),
+        }
     }
 
     /// Builds the value of one of several records.

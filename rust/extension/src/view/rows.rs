@@ -63,7 +63,6 @@ fn for_each_record<D: Dialect>(
         let row = View::<D>::at_spot(record, &limits.finding, Spot::of(0..record.len()))?.following_tags()?;
         let mut found = Vec::new();
         fields.read(&row, &mut found)?;
-        parts.begin_row();
         each.row(index, &found, &mut parts)
     })
 }

@@ -1,6 +1,6 @@
 //! What a call that decodes carries from value to value.
 
-use variant_codec::limits::Spent;
+use variant_codec::limits::{Budget, Spent};
 use variant_codec::stream::Decoder;
 use variant_codec::{Limits, Result, Strictness};
 
@@ -46,6 +46,17 @@ impl<'l> Decoding<'l> {
     /// Begins another input, which has the limits to itself.
     pub fn begin_input(&mut self) {
         self.spent = Spent::default();
+    }
+
+    /// Charges text of `bytes` bytes that a caller builds itself.
+    ///
+    /// # Errors
+    /// Fails without an offset if the limits do not cover the text; then nothing is charged.
+    pub fn charge_text(&mut self, bytes: usize) -> Result<()> {
+        let mut budget = Budget::after(self.spent.clone(), self.limits);
+        budget.text(bytes)?;
+        self.spent = budget.spent();
+        Ok(())
     }
 
     /// Counts the call as nested, because scripts may run.

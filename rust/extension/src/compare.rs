@@ -118,8 +118,8 @@ fn described(
 ) -> Result<Array<VarDictionary>> {
     // Objects are compared, but not created.
     let limits_of_parts = ViewLimits::new(Limits { allow_objects: false, ..limits.clone() });
-    let mut parts = limits_of_parts.parts(None);
-    let mut live = |view: &View<'_>| match parts.value(view) {
+    let mut fetching = limits_of_parts.fetching(None);
+    let mut live = |view: &View<'_>| match fetching.value(view) {
         Err(error) if *error.kind() == ErrorKind::ObjectsNotAllowed => Ok(Variant::nil()),
         decoded => decoded,
     };

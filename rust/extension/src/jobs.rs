@@ -13,7 +13,7 @@ use variant_engine::{GivenArray, OwnArray, text_of};
 
 use crate::files::{self, FileError, Target};
 use variant_live::batch::failed::{Failed, Reasons};
-use variant_live::batch::outcome::Batch;
+use variant_live::batch::gathering::Batch;
 use variant_live::batch::records::{Unpacked, Unpacking};
 use variant_live::batch::{self, OwnedBuffer};
 use variant_live::decode::built::CreatedObjects;

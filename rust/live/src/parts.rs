@@ -20,7 +20,7 @@ use crate::encode::buffer::with_encoder;
 use crate::encode::splitter::{Splitter, Tail};
 use crate::encode::walker::write_tail;
 use crate::threads::pool::{Pool, pool, share};
-use crate::threads::progress::goes_on;
+use crate::threads::progress::should_continue;
 use crate::thresholds::PART_BYTES;
 
 /// The number of chunks that a task copies.
@@ -205,7 +205,7 @@ fn decode_with_gaps<'s>(
     let (strictness, limits) = (decoding.strictness, decoding.limits);
     let bytes = OwnedBytes::new(input.to_packed());
     let fill = |task: PartTask<'s>, _: &dyn Fn(PartTask<'s>)| {
-        if totals.has_failed() || !goes_on() {
+        if totals.has_failed() || !should_continue() {
             return;
         }
         let (mut decoding, input) = (Decoding::new(limits, strictness), Input::Shared(bytes.get()));

@@ -13,7 +13,7 @@ use variant_codec::lanes::singles as reals;
 use variant_codec::{Error, Result, VariantType, View, lanes};
 use variant_engine::Reader;
 
-use super::held::Parts;
+use super::held::Fetching;
 use super::path::{Step, inside, words};
 use super::rows::{EachRow, for_each_row, in_no_row};
 use super::shown::Shown;
@@ -81,12 +81,12 @@ impl Cells {
 
     /// Adds a field of the cells' type.
     #[inline]
-    fn read<D: Dialect>(&mut self, field: &View<'_, D>, parts: &mut Parts<'_>) -> Result<()> {
+    fn read<D: Dialect>(&mut self, field: &View<'_, D>, fetching: &mut Fetching<'_>) -> Result<()> {
         match self {
-            Self::Any(cells) => cells.push(&parts.value(field)?),
+            Self::Any(cells) => cells.push(&fetching.value(field)?),
             Self::Int(cells) => cells.push(field.as_i64()?),
             Self::Float(cells) => cells.push(field.as_f64()?),
-            Self::Text(cells) => cells.push(parts.text(field)?),
+            Self::Text(cells) => cells.push(fetching.text(field)?),
             Self::Vector2(cells) => {
                 let [x, y] = reals(field.as_lanes()?);
                 cells.push(Vector2 { x, y });
@@ -193,7 +193,7 @@ impl EachRow for Filling<'_> {
         &mut self,
         index: u64,
         fields: &[Option<View<'_, D>>],
-        parts: &mut Parts<'_>,
+        fetching: &mut Fetching<'_>,
     ) -> Result<()> {
         self.has_rows = true;
         let mut is_complete = true;
@@ -202,7 +202,7 @@ impl EachRow for Filling<'_> {
             match field {
                 Some(field) if field.ty() == *ty => {
                     *is_found = true;
-                    cells.read(field, parts).map_err(|error| inside(path, error))?;
+                    cells.read(field, fetching).map_err(|error| inside(path, error))?;
                 }
                 field => {
                     is_complete = false;

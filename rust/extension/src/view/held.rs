@@ -68,14 +68,14 @@ impl ViewLimits {
     }
 
     /// What building values from bytes in `input` shares. Pass no input that the engine cannot read.
-    pub fn parts<'l>(&'l self, input: Option<Input<'l>>) -> Parts<'l> {
+    pub fn fetching<'l>(&'l self, input: Option<Input<'l>>) -> Fetching<'l> {
         let allows_objects = self.finding.allow_objects;
-        Parts { input, decoding: Decoding::strict(&self.building), allows_objects }
+        Fetching { input, decoding: Decoding::strict(&self.building), allows_objects }
     }
 }
 
 /// What building several values shares.
-pub struct Parts<'l> {
+pub struct Fetching<'l> {
     input: Option<Input<'l>>,
     decoding: Decoding<'l>,
     /// Whether the view finds values inside objects.
@@ -104,8 +104,8 @@ impl Held {
     }
 
     /// What building values shares.
-    pub fn parts(&self) -> Parts<'_> {
-        self.limits.parts((self.format == Format::Godot4).then(|| Input::Shared(self.bytes.get())))
+    pub fn fetching(&self) -> Fetching<'_> {
+        self.limits.fetching((self.format == Format::Godot4).then(|| Input::Shared(self.bytes.get())))
     }
 
     /// Calls `look` with the value to which `path` leads from `spot`.
@@ -136,7 +136,7 @@ impl Held {
     }
 }
 
-impl<'l> Parts<'l> {
+impl<'l> Fetching<'l> {
     /// Builds the value that `read` decodes within the given limits.
     ///
     /// # Errors
@@ -161,7 +161,7 @@ impl<'l> Parts<'l> {
     /// Builds the value of `view`.
     ///
     /// # Errors
-    /// As [`Parts::build`].
+    /// As [`Fetching::build`].
     pub fn value<D: Dialect>(&mut self, view: &View<'_, D>) -> Result<Variant> {
         self.build(|limits, builder, spent| view.with_limits(limits).write_part_into(builder, spent))
     }
@@ -169,7 +169,7 @@ impl<'l> Parts<'l> {
     /// Builds the String for the text of `view`.
     ///
     /// # Errors
-    /// As [`Parts::build`].
+    /// As [`Fetching::build`].
     pub fn text<D: Dialect>(&mut self, view: &View<'_, D>) -> Result<GString> {
         let text = view.as_str()?;
         match self.decoding.charge_text(text.len()) {
@@ -182,7 +182,7 @@ impl<'l> Parts<'l> {
     /// Builds the value of one of several records.
     ///
     /// # Errors
-    /// As [`Parts::build`].
+    /// As [`Fetching::build`].
     pub fn record(&mut self, record: &[u8], format: Format) -> Result<Variant> {
         fn read<D: Dialect>(
             decoder: Decoder<'_, D>,

@@ -6,7 +6,7 @@ use variant_codec::view::{Fields, Key, Spot};
 use variant_codec::{Error, ErrorKind, Result, VariantType, View};
 use variant_engine::{ContainerType, Reader};
 
-use super::held::{Format, Parts, in_either};
+use super::held::{Fetching, Format, in_either};
 use super::path::{Step, inside, words};
 use super::quiet::sought;
 use super::records::Records;
@@ -15,7 +15,7 @@ use variant_live::nested::Nested;
 
 /// A visitor of the fields of each row.
 pub trait EachRow {
-    /// Visits the row at `index`. `fields` has the row's fields in the order of the keys, and `parts` builds them.
+    /// Visits the row at `index`. `fields` has the row's fields in the order of the keys, and `fetching` builds them.
     ///
     /// # Errors
     /// Fails if the bytes are invalid.
@@ -23,7 +23,7 @@ pub trait EachRow {
         &mut self,
         index: u64,
         fields: &[Option<View<'_, D>>],
-        parts: &mut Parts<'_>,
+        fetching: &mut Fetching<'_>,
     ) -> Result<()>;
 }
 
@@ -45,9 +45,9 @@ pub fn for_each_row(
         };
     }
     shown.find(path, |found, held| {
-        let mut parts = held.parts();
+        let mut fetching = held.fetching();
         in_either!(found, view => view.rows(&mut Fields::at(paths), |index, fields| {
-            each.row(index as u64, fields, &mut parts)
+            each.row(index as u64, fields, &mut fetching)
         }))
     })
 }
@@ -58,12 +58,12 @@ fn for_each_record<D: Dialect>(
     each: &mut impl EachRow,
 ) -> Result<()> {
     let (limits, mut fields) = (records.limits(), Fields::at(paths));
-    let mut parts = limits.parts(None);
+    let mut fetching = limits.fetching(None);
     records.for_each(0..u64::MAX, |index, record| {
         let row = View::<D>::at_spot(record, &limits.finding, Spot::of(0..record.len()))?.following_tags()?;
         let mut found = Vec::new();
         fields.read(&row, &mut found)?;
-        each.row(index, &found, &mut parts)
+        each.row(index, &found, &mut fetching)
     })
 }
 
@@ -119,7 +119,7 @@ impl Test {
         Ok(Self { operator, value: value.clone(), number, declared, _running })
     }
 
-    fn is_met<D: Dialect>(&self, field: &View<'_, D>, parts: &mut Parts<'_>) -> Result<bool> {
+    fn is_met<D: Dialect>(&self, field: &View<'_, D>, fetching: &mut Fetching<'_>) -> Result<bool> {
         let found = match field.ty() {
             VariantType::Int => Some(Number::Int(field.as_i64()?)),
             VariantType::Float => Some(Number::Float(field.as_f64()?)),
@@ -137,7 +137,7 @@ impl Test {
         if is_order && field.ty() == VariantType::Array {
             return Ok(false);
         }
-        let mut found = parts.value(field)?;
+        let mut found = fetching.value(field)?;
         if let Some(declared) = &self.declared {
             let Some(sought) = sought(declared, &found) else { return Ok(false) };
             found = sought;
@@ -185,14 +185,14 @@ pub fn matching(shown: &Shown, path: &[Step], field: Vec<Step>, test: &Test) -> 
             &mut self,
             index: u64,
             fields: &[Option<View<'_, D>>],
-            parts: &mut Parts<'_>,
+            fetching: &mut Fetching<'_>,
         ) -> Result<()> {
             let [Some(field)] = fields else {
                 self.is_missing |= index == 0;
                 return Ok(());
             };
             self.is_missing = false;
-            let is_met = self.test.is_met(field, parts);
+            let is_met = self.test.is_met(field, fetching);
             if is_met.map_err(|error| inside(self.path, error))? {
                 self.found.push(index as i64);
             }

@@ -161,7 +161,7 @@ impl Shown {
                 let len = view.len()? as u64;
                 let range = place(begin, len) as usize..place(end, len) as usize;
                 let slice = held
-                    .parts()
+                    .fetching()
                     .build(|limits, builder, _| view.with_limits(limits).decode_slice(range, builder));
                 slice.map(|slice| slice.to())
             })
@@ -179,7 +179,7 @@ impl Shown {
         self.find(path, |found, held| {
             in_either!(found, view => {
                 let keys =
-                    held.parts().build(|limits, builder, _| view.with_limits(limits).decode_keys(builder));
+                    held.fetching().build(|limits, builder, _| view.with_limits(limits).decode_keys(builder));
                 keys.map(|keys| keys.to())
             })
         })
@@ -188,7 +188,7 @@ impl Shown {
 
 /// Decodes a value. If it stands for a whole record, no bytes may follow the record.
 fn decoded(found: &Found<'_>, held: &Held, record: Option<Spot>) -> Result<Variant> {
-    let value = in_either!(found, view => held.parts().value(view))?;
+    let value = in_either!(found, view => held.fetching().value(view))?;
     record.map_or(Ok(()), |record| held.check_end(record)).map(|()| value)
 }
 
@@ -198,12 +198,12 @@ fn range_of(found: &Found<'_>, held: &Held) -> Result<[u64; 2]> {
 }
 
 fn slice_of_records(records: &Records, begin: i64, end: i64) -> Result<VarArray> {
-    let (mut values, mut parts) = (VarArray::new(), records.limits().parts(None));
+    let (mut values, mut fetching) = (VarArray::new(), records.limits().fetching(None));
     // Counts all records only if an index is negative.
     let len = if begin >= 0 && end >= 0 { u64::MAX } else { records.len()? };
     let range = place(begin, len)..place(end, len);
     records.for_each(range, |_, record| {
-        values.push(&parts.record(record, records.format())?);
+        values.push(&fetching.record(record, records.format())?);
         Ok(())
     })?;
     Ok(values)

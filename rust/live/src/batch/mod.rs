@@ -1,7 +1,7 @@
 //! Batches: encodes and decodes many values on several threads, in order.
 
 pub mod failed;
-pub mod outcome;
+pub mod gathering;
 pub mod records;
 pub mod registered;
 mod spread;
@@ -18,7 +18,7 @@ use crate::encode::walker::{Objects, element};
 use crate::thresholds::PART_BYTES;
 use crate::value;
 use failed::Reasons;
-use outcome::{Batch, Outcome, fill_part};
+use gathering::{Batch, Gathering, fill_part};
 use spread::{ITEM_COST, item, own_if, spread};
 
 /// Encodes each value.
@@ -43,7 +43,7 @@ pub fn encode_each<K: Default>(
     encode: impl Fn(&Variant, &mut PackedByteArray, &mut K) -> Result<(), Error> + Sync,
 ) -> Batch<PackedByteArray> {
     let reader = Reader::new();
-    let outcome = Outcome::keeping(reasons);
+    let gathering = Gathering::keeping(reasons);
     let values = own_if(!parallel, reader, values);
     let elements = reader.elements(&values);
     let fill = |slots: &mut Slots<'_>, kept: &mut K| {
@@ -57,13 +57,13 @@ pub fn encode_each<K: Default>(
                 if matches!(error.kind(), ErrorKind::Internal(_)) {
                     *buffer = PackedByteArray::new();
                 }
-                outcome.add_failed(index, error);
+                gathering.add_failed(index, error);
             }
             cost += buffer.len() + ITEM_COST;
         }
     };
     let created = Slots::of_buffers(elements.len(), |slots| spread(slots, parallel, K::default, fill));
-    outcome.into_batch(created)
+    gathering.into_batch(created)
 }
 
 /// Decodes each buffer.
@@ -140,13 +140,13 @@ fn decode_items<'a, 'l>(
         let bytes = input.bytes().len();
         item("an item to decode", decoding, &make, |decoding| Ok((decode(&input, decoding)?, bytes)))
     };
-    let outcome = Outcome::keeping(reasons);
+    let gathering = Gathering::keeping(reasons);
     let created = Slots::of_variants(count, |slots| {
         spread(slots, parallel, &make, |slots, decoding| {
-            fill_part(slots, &outcome, |index| decode_at(index, decoding));
+            fill_part(slots, &gathering, |index| decode_at(index, decoding));
         });
     });
-    outcome.into_batch(created)
+    gathering.into_batch(created)
 }
 
 fn no_buffer(reader: Reader, found: &Variant) -> Error {

@@ -11,7 +11,7 @@ use variant_codec::{Error, ErrorKind, Limits, frames};
 use variant_engine::{self as engine, OwnArray, OwnedBytes, Reader, Slots};
 
 use crate::batch::failed::{Failed, Reasons};
-use crate::batch::outcome::{Outcome, fill_part};
+use crate::batch::gathering::{Gathering, fill_part};
 use crate::batch::spread::{ITEM_COST, Items as _, item, own_if, spread};
 use crate::decode::built::{Built, CreatedObjects};
 use crate::decode::decoding::Decoding;
@@ -55,7 +55,7 @@ pub fn frame_each<K: Default>(
     reasons: Reasons,
     append: impl Fn(usize, &mut Vec<u8>, &mut K) -> Result<(), Error> + Sync,
 ) -> Result<Vec<Vec<u8>>, Failed> {
-    let (outcome, parts) = (Outcome::keeping(reasons), Mutex::new(Vec::new()));
+    let (gathering, parts) = (Gathering::keeping(reasons), Mutex::new(Vec::new()));
     let pack = |items: &mut Range<usize>, kept: &mut K| {
         let (start, mut part) = (items.start, Vec::new());
         while items.left() > 0 && part.len() + (items.start - start) * ITEM_COST < PART_BYTES {
@@ -64,13 +64,13 @@ pub fn frame_each<K: Default>(
             if let Err(error) =
                 item("an item to pack", kept, K::default, |kept| append(index, &mut part, kept))
             {
-                outcome.add_failed(index, error);
+                gathering.add_failed(index, error);
             }
         }
         lock(&parts).push((start, part));
     };
     spread(0..count, parallel, K::default, pack);
-    let (failed, _) = outcome.into_failed();
+    let (failed, _) = gathering.into_failed();
     if !failed.indexes.is_empty() {
         return Err(failed);
     }
@@ -133,7 +133,7 @@ struct UnpackedPart<'a> {
     records: &'a [Range<usize>],
     bytes: &'a OwnedBytes,
     limits: &'a Limits,
-    outcome: &'a Outcome,
+    gathering: &'a Gathering,
 }
 
 impl<'a> UnpackedPart<'a> {
@@ -144,7 +144,7 @@ impl<'a> UnpackedPart<'a> {
         decode: &mut impl FnMut(&mut Decoding<'a>, &Input<'_>, Range<usize>) -> Result<(Built, usize), Error>,
     ) {
         let input = Input::Shared(self.bytes.get());
-        fill_part(slots, self.outcome, |index| {
+        fill_part(slots, self.gathering, |index| {
             let record = self.records[index].clone();
             let len = record.len();
             item(
@@ -154,7 +154,7 @@ impl<'a> UnpackedPart<'a> {
                 |decoding| decode(decoding, &input, record).map(|(built, _)| (built, len)),
             )
         });
-        if self.outcome.makes_useless(slots.start()) {
+        if self.gathering.skips(slots.start()) {
             slots.skip();
         }
     }
@@ -209,7 +209,7 @@ impl Unpacking {
         mut decode: impl FnMut(&mut Decoding<'_>, &Input<'_>, Range<usize>) -> Result<(Built, usize), Error>,
     ) -> bool {
         self.advance(count, |part, mut slots, decoding| {
-            while !slots.is_empty() && progress::goes_on() {
+            while !slots.is_empty() && progress::should_continue() {
                 part.fill(&mut slots, decoding, &mut decode);
             }
         })
@@ -225,15 +225,15 @@ impl Unpacking {
         let records = &records[..count.min(records.len())];
         let mut decoding = Decoding::strict(&self.limits);
         decoding.spent = std::mem::take(&mut self.spent);
-        let outcome = Outcome::ending_at_first();
-        let part = UnpackedPart { records, bytes: &self.bytes, limits: &self.limits, outcome: &outcome };
+        let gathering = Gathering::ending_at_first();
+        let part = UnpackedPart { records, bytes: &self.bytes, limits: &self.limits, gathering: &gathering };
         let filled = Slots::of_variants(records.len(), |slots| run(&part, slots, &mut decoding));
         let mut values = filled.map(|(values, ())| values).unwrap_or_else(|error| {
-            outcome.add_failed(0, error);
+            gathering.add_failed(0, error);
             OwnArray::new()
         });
         self.spent = decoding.spent;
-        let (failed, created) = outcome.into_failed();
+        let (failed, created) = gathering.into_failed();
         self.created.append(created);
         if let Some((index, error)) = failed.into_first() {
             values.shrink(index);

@@ -8,7 +8,7 @@ use variant_codec::{Error, Limits};
 use variant_engine::{Reader, Slots};
 
 use crate::batch::failed::{Failed, Reasons};
-use crate::batch::outcome::{Batch, Outcome, fill_part};
+use crate::batch::gathering::{Batch, Gathering, fill_part};
 use crate::batch::records::{Unpacked, Unpacking};
 use crate::batch::spread::own_if;
 use crate::classes::graph::Graph;
@@ -21,7 +21,7 @@ use crate::value;
 
 /// Encodes each value.
 pub fn encode(values: &AnyArray, registry: &Registry) -> Batch<PackedByteArray> {
-    let (reader, outcome) = (Reader::new(), Outcome::keeping(Reasons::First));
+    let (reader, gathering) = (Reader::new(), Gathering::keeping(Reasons::First));
     let values = own_if(true, reader, values);
     let elements = reader.elements(&values);
     let created = Slots::of_buffers(elements.len(), |mut slots| {
@@ -29,21 +29,21 @@ pub fn encode(values: &AnyArray, registry: &Registry) -> Batch<PackedByteArray> 
             let (index, buffer) = (slots.start(), slots.next_bytes());
             match element(&elements, index).and_then(|value| value::encode_registered(value, registry)) {
                 Ok(bytes) => *buffer = bytes,
-                Err(error) => outcome.add_failed(index, error),
+                Err(error) => gathering.add_failed(index, error),
             }
         }
     });
-    outcome.into_batch(created)
+    gathering.into_batch(created)
 }
 
 /// Decodes each buffer.
 pub fn decode(buffers: &AnyArray, limits: &Limits, registry: &Arc<Registry>) -> Batch<Variant> {
-    let outcome = Outcome::keeping(Reasons::All);
+    let gathering = Gathering::keeping(Reasons::All);
     let buffers = super::owned(buffers);
     let mut decoding = Decoding::strict(limits);
     let created = Slots::of_variants(buffers.len(), |mut slots| {
         while !slots.is_empty() {
-            fill_part(&mut slots, &outcome, |index| {
+            fill_part(&mut slots, &gathering, |index| {
                 let bytes = buffers[index].as_ref().map_err(Error::clone)?;
                 let input = Input::Shared(bytes.get());
                 let len = input.bytes().len();
@@ -52,7 +52,7 @@ pub fn decode(buffers: &AnyArray, limits: &Limits, registry: &Arc<Registry>) -> 
             });
         }
     });
-    outcome.into_batch(created)
+    gathering.into_batch(created)
 }
 
 /// Encodes all values as records, each prefixed with its length as a little-endian u32.

@@ -73,7 +73,7 @@ pub fn spread<T: Items, K>(
         && let Some(pool) = parallel.then(pool).flatten()
     {
         let run = |mut items: T, add: &dyn Fn(T)| {
-            if !progress::goes_on() {
+            if !progress::should_continue() {
                 return;
             }
             work(&mut items, &mut make());
@@ -91,7 +91,7 @@ pub fn spread<T: Items, K>(
             }
         });
     }
-    while items.left() > 0 && progress::goes_on() {
+    while items.left() > 0 && progress::should_continue() {
         work(&mut items, &mut kept);
     }
 }

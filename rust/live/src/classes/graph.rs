@@ -29,7 +29,7 @@ const MANY_VALUES: usize = 1 << 14;
 
 #[derive(Default)]
 pub struct Graph {
-    objects: Vec<Found>,
+    objects: Vec<GraphObject>,
     by_id: ById<usize>,
     /// The property values of all objects.
     values: Vec<Variant>,
@@ -41,7 +41,7 @@ pub struct Graph {
     is_too_deep: bool,
 }
 
-pub struct Found {
+pub struct GraphObject {
     id: u64,
     pub form: Form,
     /// The indexes of its values in [`Graph::values`].
@@ -208,7 +208,7 @@ impl Graph {
     }
 
     /// An object; adds the values of its properties.
-    fn add(&mut self, object: &HeldObject, registry: &Registry) -> Found {
+    fn add(&mut self, object: &HeldObject, registry: &Registry) -> GraphObject {
         let first = self.values.len();
         let mut unknown = None;
         let form = self.form(object, registry).and_then(|form| {
@@ -221,7 +221,15 @@ impl Graph {
         });
         let form = form.unwrap_or_else(|error| Form::Refused(Box::new(error)));
         let values = first..self.values.len();
-        Found { id: object.id(), form, values, unknown, slot: None, is_placed: false, is_in_table: false }
+        GraphObject {
+            id: object.id(),
+            form,
+            values,
+            unknown,
+            slot: None,
+            is_placed: false,
+            is_in_table: false,
+        }
     }
 
     /// Adds the properties that were kept although the class does not have them.
@@ -273,7 +281,7 @@ impl Graph {
     }
 
     /// The object with this id; `None` if it was not collected.
-    pub fn find(&self, id: u64) -> Option<&Found> {
+    pub fn find(&self, id: u64) -> Option<&GraphObject> {
         self.by_id.get(&id).map(|index| &self.objects[*index])
     }
 
@@ -293,14 +301,14 @@ impl Graph {
         Error::object("a getter has added an object during the call")
     }
 
-    pub fn table(&self) -> impl ExactSizeIterator<Item = &Found> {
+    pub fn table(&self) -> impl ExactSizeIterator<Item = &GraphObject> {
         self.table.iter().map(|index| &self.objects[*index])
     }
 
     /// The names and values of the properties that an object's class does not have.
     pub fn unknown<'a>(
         &'a self,
-        found: &'a Found,
+        found: &'a GraphObject,
         class: &Class,
     ) -> impl ExactSizeIterator<Item = (&'a str, &'a Variant)> + use<'a> {
         let names = found.unknown.as_deref().unwrap_or_default();
@@ -311,12 +319,12 @@ impl Graph {
         names.iter().map(String::as_str).zip(values)
     }
 
-    pub fn values(&self, found: &Found, class: &Class) -> &[Variant] {
+    pub fn values(&self, found: &GraphObject, class: &Class) -> &[Variant] {
         self.values.get(found.values.start..found.values.start + class.properties.len()).unwrap_or_default()
     }
 }
 
-impl Found {
+impl GraphObject {
     pub fn slot(&self) -> Option<usize> {
         self.slot
     }

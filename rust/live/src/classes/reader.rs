@@ -116,7 +116,7 @@ enum Kind {
     /// Before its first key.
     Unknown,
     /// An object: its index once its class is known, and the meaning of the next value.
-    Object(Option<usize>, Part),
+    Object(Option<usize>, Meaning),
     Reference,
     /// A resource, with its UID.
     Resource(String),
@@ -127,7 +127,7 @@ enum Kind {
 }
 
 /// The meaning of a value in an object's Dictionary.
-enum Part {
+enum Meaning {
     Class,
     Version,
     Property(usize),
@@ -231,7 +231,7 @@ impl ObjectReader {
         self.passed = match self.expected {
             Expected::Other => return false,
             Expected::Tag if text == tag::CLASS.as_bytes() => {
-                Some(Passed::Tag(Kind::Object(None, Part::Class)))
+                Some(Passed::Tag(Kind::Object(None, Meaning::Class)))
             }
             Expected::Tag
                 if text == tag::REFERENCE.as_bytes()
@@ -259,7 +259,7 @@ impl ObjectReader {
         let (Some(passed), Some(frame)) = (self.passed.take(), self.frames.last_mut()) else { return false };
         frame.entries += 1;
         match (passed, &mut frame.kind) {
-            (Passed::Property(position), Kind::Object(_, part)) => *part = Part::Property(position),
+            (Passed::Property(position), Kind::Object(_, part)) => *part = Meaning::Property(position),
             (Passed::Tag(kind), place) => {
                 if let Kind::Object(..) = kind {
                     self.expected = Expected::Name;
@@ -312,7 +312,7 @@ impl ObjectReader {
     /// Fails if the value does not belong there.
     #[inline(always)]
     pub fn value(&mut self, value: Variant, created: &mut CreatedObjects) -> Result<()> {
-        if let Some(TaggedFrame { kind: Kind::Object(Some(index), Part::Property(position)), .. }) =
+        if let Some(TaggedFrame { kind: Kind::Object(Some(index), Meaning::Property(position)), .. }) =
             self.frames.last()
         {
             return self.objects[*index].keep(*position, value, &self.fitting);
@@ -340,7 +340,7 @@ impl ObjectReader {
         let is_first = frame.entries == 1;
         match &mut frame.kind {
             Kind::Object(index, part) => match part {
-                Part::Class => {
+                Meaning::Class => {
                     let class = match passed {
                         Some(Passed::Name(class)) => class,
                         _ => Arc::clone(self.fitting.registry.named(&text(&value, "the name of a class")?)?),
@@ -349,17 +349,17 @@ impl ObjectReader {
                     frame.value = self.objects[made].object.value().clone();
                     *index = Some(made);
                 }
-                Part::Version => {
+                Meaning::Version => {
                     let object = index.and_then(|index| self.objects.get_mut(index)).ok_or_else(misplaced)?;
                     object.set_version(int(&value, "a version")?)?;
                 }
                 // The method `value` handles properties.
-                Part::Property(_) => return Err(misplaced()),
-                Part::Unknown(name) => {
+                Meaning::Property(_) => return Err(misplaced()),
+                Meaning::Unknown(name) => {
                     let object = index.and_then(|index| self.objects.get_mut(index)).ok_or_else(misplaced)?;
                     put(&mut object.unknown, name, &value)?;
                 }
-                Part::Former(name) => {
+                Meaning::Former(name) => {
                     let object = index.and_then(|index| self.objects.get_mut(index)).ok_or_else(misplaced)?;
                     put(&mut object.data, name, &value)?;
                     if is_container(&value) {
@@ -591,7 +591,7 @@ impl TaggedFrame {
 
         let untyped = [ContainerType::Untyped, ContainerType::Untyped];
         self.kind = match (text, self.len) {
-            (tag::CLASS, _) => Kind::Object(None, Part::Class),
+            (tag::CLASS, _) => Kind::Object(None, Meaning::Class),
             (tag::REFERENCE, 1) => Kind::Reference,
             (tag::RESOURCE, 2) => Kind::Resource(String::new()),
             (tag::ARRAY, 2) if !self.is_nested => Kind::Container(Array, untyped),
@@ -612,19 +612,19 @@ impl TaggedFrame {
 
 impl NewObject {
     /// The meaning of the value at this key; `entry` is the number of the entry, counted from 1.
-    fn part(&mut self, key: &str, entry: usize) -> Result<Part> {
+    fn part(&mut self, key: &str, entry: usize) -> Result<Meaning> {
         if key == tag::VERSION && entry == 2 {
-            return Ok(Part::Version);
+            return Ok(Meaning::Version);
         }
         self.check_version()?;
         if tag::is_tag(key) {
             return Err(Error::object(format!("unexpected tag {} in an object", quoted(key))));
         }
         if self.version < self.class.version {
-            return Ok(Part::Former(GString::from(key)));
+            return Ok(Meaning::Former(GString::from(key)));
         }
         if self.class.keeps_unknown && self.class.position(key).is_none() {
-            return Ok(Part::Unknown(GString::from(key)));
+            return Ok(Meaning::Unknown(GString::from(key)));
         }
         let position = self.class.position(key).ok_or_else(|| {
             let (class, key) = (quoted(&self.class.name), quoted(key));
@@ -632,7 +632,7 @@ impl NewObject {
                 "class {class} has no property {key}; name it in \"renamed\", or raise \"version\" and remove it in \"upgrade\""
             ))
         })?;
-        Ok(Part::Property(position))
+        Ok(Meaning::Property(position))
     }
 
     fn set_version(&mut self, version: i64) -> Result<()> {

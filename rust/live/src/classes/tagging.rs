@@ -8,9 +8,9 @@ use variant_engine::ContainerType;
 
 use crate::classes::class::{Class, FIRST_VERSION};
 use crate::classes::fitting::{check_readable, is_class_for};
-use crate::classes::graph::{Form, Found, Graph};
+use crate::classes::graph::{Form, Graph, GraphObject};
 use crate::classes::registry::Registry;
-use crate::encode::walker::{Declared, ObjectForm, Walker};
+use crate::encode::walker::{ObjectForm, Walker, WrittenType};
 
 /// A value, and the objects in it.
 pub struct Tagging<'a> {
@@ -68,8 +68,8 @@ impl ObjectForm for Tagged<'_> {
         true
     }
 
-    fn declared(self, declared: ContainerType) -> Result<Declared> {
-        if has_tag(&declared) { Ok(Declared::Untyped) } else { Declared::of(declared) }
+    fn declared(self, declared: ContainerType) -> Result<WrittenType> {
+        if has_tag(&declared) { Ok(WrittenType::Untyped) } else { WrittenType::of(declared) }
     }
 
     /// Writes an object, or a reference to it if it is in the table.
@@ -141,7 +141,7 @@ impl ObjectForm for Tagged<'_> {
 }
 
 impl<'s> Walker<'_, 's, Tagged<'s>> {
-    fn write_found<S: Sink>(self, found: &'s Found, sink: &mut S, depth: u32) -> Result<()> {
+    fn write_found<S: Sink>(self, found: &'s GraphObject, sink: &mut S, depth: u32) -> Result<()> {
         let class = match &found.form {
             Form::Object(class) => class,
             Form::Refused(error) => return Err(Error::clone(error)),

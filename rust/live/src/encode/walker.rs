@@ -37,7 +37,7 @@ pub(crate) trait ObjectForm: Copy {
     ///
     /// # Errors
     /// Fails if no reader could use the type.
-    fn declared(self, declared: ContainerType) -> Result<Declared>;
+    fn declared(self, declared: ContainerType) -> Result<WrittenType>;
 
     /// Writes an object that is neither null nor freed.
     ///
@@ -115,19 +115,19 @@ impl ObjectForm for Objects<'_> {
         matches!(self, Self::Refused)
     }
 
-    fn declared(self, declared: ContainerType) -> Result<Declared> {
+    fn declared(self, declared: ContainerType) -> Result<WrittenType> {
         match (declared, self) {
-            (ContainerType::Object { .. }, Self::AsIds { .. }) => Ok(Declared::EncodedObject),
+            (ContainerType::Object { .. }, Self::AsIds { .. }) => Ok(WrittenType::EncodedObject),
             (ContainerType::Object { class, script: None }, Self::Refused)
                 if class == "EncodedObjectAsID" =>
             {
-                Ok(Declared::EncodedObject)
+                Ok(WrittenType::EncodedObject)
             }
             (declared @ ContainerType::Object { .. }, Self::Refused) => Err(Error::object(format!(
                 "a container with elements of type {} would be read as one of EncodedObjectAsID; save it untyped or with FastVariantClasses, or pass `full_objects`, which saves exported variables only",
                 type_label(&declared)
             ))),
-            (declared, _) => Declared::of(declared),
+            (declared, _) => WrittenType::of(declared),
         }
     }
 
@@ -867,7 +867,7 @@ enum Name {
 }
 
 /// A declared element type as it is written.
-pub(crate) enum Declared {
+pub(crate) enum WrittenType {
     Untyped,
     Builtin(VariantType),
     EncodedObject,
@@ -875,7 +875,7 @@ pub(crate) enum Declared {
     Script(GString),
 }
 
-impl Declared {
+impl WrittenType {
     /// The type under its own name.
     ///
     /// # Errors

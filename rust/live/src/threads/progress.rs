@@ -98,7 +98,7 @@ fn lower_priority() {
 fn lower_priority() {}
 
 /// Whether to continue with the next part; always true in the foreground.
-pub fn goes_on() -> bool {
+pub fn should_continue() -> bool {
     !in_background() || !lock(&CURRENT).as_ref().is_some_and(|progress| progress.is_cancelled())
 }
 

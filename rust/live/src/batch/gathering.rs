@@ -1,4 +1,4 @@
-//! The outcome of a batch.
+//! What the threads of a batch gather.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -38,8 +38,8 @@ impl<T: Element> Batch<T> {
     }
 }
 
-/// The outcome of a running batch, which its threads share.
-pub struct Outcome {
+/// What the threads of a running batch gather.
+pub struct Gathering {
     failed: Mutex<Failed>,
     /// The index of the last item to process; later ones are skipped.
     last: AtomicUsize,
@@ -48,8 +48,8 @@ pub struct Outcome {
     created: Mutex<CreatedObjects>,
 }
 
-impl Outcome {
-    /// The outcome of a batch of independent items.
+impl Gathering {
+    /// For a batch of independent items.
     pub fn keeping(reasons: Reasons) -> Self {
         Self {
             failed: Mutex::new(Failed::keeping(reasons)),
@@ -60,7 +60,7 @@ impl Outcome {
         }
     }
 
-    /// The outcome of a batch that ends at the first failed item.
+    /// For a batch that ends at the first failed item.
     pub fn ending_at_first() -> Self {
         Self { ends_at_first: true, ..Self::keeping(Reasons::First) }
     }
@@ -74,7 +74,7 @@ impl Outcome {
     }
 
     /// Whether an item is skipped because an earlier one failed.
-    pub fn makes_useless(&self, index: usize) -> bool {
+    pub fn skips(&self, index: usize) -> bool {
         index > self.last.load(Ordering::Relaxed)
     }
 
@@ -121,22 +121,22 @@ impl Outcome {
 /// Stops after a part, or before items that are skipped because an earlier item failed.
 pub fn fill_part(
     slots: &mut Slots<'_>,
-    outcome: &Outcome,
+    gathering: &Gathering,
     mut decode: impl FnMut(usize) -> Result<(Built, usize), Error>,
 ) {
     let mut cost = 0;
-    while !slots.is_empty() && cost < PART_BYTES && !outcome.makes_useless(slots.start()) {
+    while !slots.is_empty() && cost < PART_BYTES && !gathering.skips(slots.start()) {
         let index = slots.start();
         match decode(index) {
             Ok((built, bytes)) => {
                 cost += bytes;
-                outcome.add_dropped(built.dropped);
+                gathering.add_dropped(built.dropped);
                 let (value, created) = built.into_parts();
-                outcome.add_created(created);
+                gathering.add_created(created);
                 slots.put(value);
             }
             Err(error) => {
-                outcome.add_failed(index, error);
+                gathering.add_failed(index, error);
                 slots.put(Variant::nil());
             }
         }

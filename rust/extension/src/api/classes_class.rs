@@ -13,7 +13,7 @@ use variant_codec::{Error, Limits, Result};
 use variant_engine::{self as engine, DictionaryOrEmpty, HeldObject};
 
 use super::arguments::{OptionalLimits, strict_limits};
-use super::codec_class::{code_of, load, write, written};
+use super::file_calls::{code_of, load, write, written};
 use super::guard::guard;
 use super::job_class::{self, FastVariantJob};
 use super::result_class::FastVariantResult;

@@ -7,6 +7,7 @@ mod codec_class;
 mod compare_methods;
 mod engine_report;
 mod error_code;
+mod file_calls;
 mod guard;
 mod inspection;
 pub mod job_class;

@@ -19,8 +19,7 @@ use crate::decode::decoding::Decoding;
 use crate::decode::input::Input;
 use crate::encode::buffer::with_encoder;
 use crate::encode::splitter::Splitter;
-use crate::encode::walker::{Live, ObjectForm as _, Objects};
-use crate::nested::Nested;
+use crate::encode::walker::{Live, Objects};
 use crate::parts;
 use crate::settings;
 use crate::threads::pool::pool;
@@ -48,7 +47,7 @@ pub fn encode_to(
     strict: bool,
 ) -> Result<()> {
     let options = EncodeOptions { precision: Some(PRECISION), strict_text: strict };
-    let _running = objects.runs_getters().then(Nested::enter).transpose()?;
+    let _running = objects.enter()?;
     let mut live = Live::new(value, objects, strict);
     if live.is_small() {
         let mut small = [0; SMALL_BYTES];
@@ -94,7 +93,7 @@ fn encode_packed(
 /// As [`encode`]; then nothing has been appended.
 pub fn append(out: &mut Vec<u8>, value: &Variant, objects: Objects<'_>, strict: bool) -> Result<()> {
     let options = EncodeOptions { precision: Some(PRECISION), strict_text: strict };
-    let _running = objects.runs_getters().then(Nested::enter).transpose()?;
+    let _running = objects.enter()?;
     encode_with(value, objects, options, |encoded| {
         let bytes = match &encoded {
             Encoded::InBuffer(bytes) => bytes,

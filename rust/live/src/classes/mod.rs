@@ -6,6 +6,7 @@ pub mod class;
 mod declared;
 mod fitting;
 pub(crate) mod graph;
+mod new_object;
 pub(crate) mod reader;
 pub mod registry;
 pub mod resources;

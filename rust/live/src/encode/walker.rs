@@ -100,6 +100,14 @@ impl<'c> Objects<'c> {
     pub fn full_or(otherwise: Self, full: bool, stored: &'c StoredProperties) -> Self {
         if full { Self::Full(stored) } else { otherwise }
     }
+
+    /// Counts the call as nested if getters run.
+    ///
+    /// # Errors
+    /// As [`Nested::enter`].
+    pub(crate) fn enter(self) -> Result<Option<Nested>> {
+        self.runs_getters().then(Nested::enter).transpose()
+    }
 }
 
 impl ObjectForm for Objects<'_> {
@@ -800,7 +808,7 @@ impl<'a, 's, F: ObjectForm> Walker<'a, 's, F> {
 /// # Errors
 /// Fails if the value cannot be encoded; the error has the path.
 pub fn encoded_size(value: &Variant, objects: Objects<'_>) -> Result<usize> {
-    let _running = objects.runs_getters().then(Nested::enter).transpose()?;
+    let _running = objects.enter()?;
     let mut measure = Measure::counting(EncodeOptions { precision: Some(PRECISION), strict_text: false });
     Live::new(value, objects, false).write_into(&mut measure)?;
     Ok(measure.bytes())

@@ -6,16 +6,17 @@ use std::ops::Range;
 use hashbrown::HashTable;
 
 use crate::decoder::Decoder;
-use crate::dialect::Godot4;
 use crate::encoder::{EncodeOptions, Measure};
 use crate::ends::Ends;
 use crate::error::Result;
 use crate::events::Source as _;
 use crate::format::{self, ContainerKind, Lane, Shape, VariantType};
 use crate::limits::{ALL_TYPES, Limits, Strictness};
-use crate::stream::ValueBuilder;
+use crate::value::builder::ValueBuilder;
+use crate::wire::cursor::{Cursor, Declared, Padded};
+use crate::wire::dialect::Godot4;
+use crate::wire::header::Header;
 use crate::wire::header::bits::{BOOL, FLOAT, INT, NIL, STRING, STRING_NAME, WIDE_FLOAT, WIDE_INT};
-use crate::wire::{Cursor, Declared, Header, Padded};
 
 /// Returns the end of the value at the start of `bytes` if strict reading within `limits` certainly accepts
 /// it and no Dictionary repeats a key. `None` leaves the question open: decode the value to find out.

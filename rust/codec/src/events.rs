@@ -18,8 +18,8 @@
 
 use crate::error::{Error, QUOTED, Result, quoted};
 use crate::format::VariantType;
-use crate::wire::Header;
-pub use crate::wire::lanes::{Lanes, Precision};
+use crate::lanes::{Lanes, Precision};
+use crate::wire::header::Header;
 
 /// Text in the form that its source has; the sink converts it at most once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,14 +3,14 @@
 use std::ops::Range;
 
 use super::Decoder;
-use crate::dialect::Dialect;
 use crate::error::{ErrorKind, Locate, Oddity, Result, Step};
 use crate::events::{ElementType, Sink, Source};
 use crate::findings::SpanKind;
 use crate::format::{self, ContainerKind, VariantType};
 use crate::limits::Strictness;
-use crate::wire::header::run_bytes;
-use crate::wire::{Declared, Header};
+use crate::wire::cursor::Declared;
+use crate::wire::dialect::Dialect;
+use crate::wire::header::{Header, run_bytes};
 
 impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     #[inline]

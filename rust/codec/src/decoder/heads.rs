@@ -3,14 +3,15 @@
 use std::ops::Range;
 
 use super::Decoder;
-use crate::dialect::Dialect;
 use crate::encoder::{EncodeOptions, Measure};
 use crate::error::{Error, Locate, Result, Step};
-use crate::events::{ElementType, Precision, Sink, Source, Text};
+use crate::events::{ElementType, Sink, Source, Text};
 use crate::format::{Lane, MAX_KEY_DEPTH, Shape, VariantType};
+use crate::lanes::Precision;
 use crate::limits::{Limits, Strictness};
 use crate::skim::Skimmer;
-use crate::wire::Header;
+use crate::wire::dialect::Dialect;
+use crate::wire::header::Header;
 
 /// The head of a value: the data before its nested values.
 #[derive(Clone, Copy, Debug)]

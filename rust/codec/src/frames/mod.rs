@@ -27,9 +27,8 @@ pub use index::{Index, ReadAt};
 pub use scan::scan;
 
 use crate::error::{Error, ErrorKind, Limit, Result};
-use crate::format;
 use crate::limits::Limits;
-use crate::wire;
+use crate::{format, wire};
 
 /// The byte ranges of a batch's records, and the error after the last valid record. More than
 /// [`Limits::max_elements`] records are an error. A batch of more than [`Limits::max_bytes`] bytes is an

@@ -10,9 +10,10 @@ use super::form::{
 use super::writer::Writer;
 use crate::ends::Ends;
 use crate::error::{Error, ErrorKind, Limit, Result, Step};
-use crate::format::{Shape, VariantType};
+use crate::format::{self, Shape, VariantType};
 use crate::limits::{ALL_TYPES, Limits, Names};
-use crate::view::View;
+use crate::view::{Elements, View};
+use crate::wire::dialect::Godot4;
 
 /// Applies a patch to the encoded value `old`. The limits apply to the old and the new value.
 ///
@@ -383,7 +384,7 @@ fn apply_to_array(writer: &mut Writer, old: &View<'_>, edits: &View<'_>, level: 
 const EDIT: &str =
     "expected an Array of an index and a change, or of an index, a count and the inserted elements";
 
-fn list<'a>(edits: &View<'a>) -> Result<crate::view::Elements<'a, crate::dialect::Godot4>> {
+fn list<'a>(edits: &View<'a>) -> Result<Elements<'a, Godot4>> {
     if edits.ty() != VariantType::Array {
         return Err(malformed(edits, "expected an Array of edits"));
     }
@@ -421,7 +422,7 @@ fn apply_to_packed(writer: &mut Writer, old: &View<'_>, edits: &View<'_>) -> Res
     count += total - index;
     writer.set_count(count_at, count);
     let bytes = writer.out().len() - start;
-    writer.raw(&[0; 3][..crate::format::padding(bytes)])
+    writer.raw(&[0; 3][..format::padding(bytes)])
 }
 
 /// Adds a step to the path of an error, unless the error has an offset in the patch.

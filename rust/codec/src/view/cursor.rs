@@ -9,15 +9,16 @@ use super::tagged::Tags;
 
 use crate::decoder::Decoder;
 use crate::decoder::heads::Head;
-use crate::dialect::{Dialect, Godot3, Godot4};
 use crate::ends::Ends;
 use crate::error::{Error, ErrorKind, Limit, Oddity, Result, Step};
-use crate::events::{ElementType, Precision, Sink, Source};
+use crate::events::{ElementType, Sink, Source};
 use crate::format::{Shape, VariantType};
+use crate::lanes::Precision;
 use crate::limits::{Limits, Spent};
 use crate::value::Value;
 use crate::value::builder::ValueBuilder;
-use crate::wire::Cursor;
+use crate::wire::cursor::Cursor;
+use crate::wire::dialect::{Dialect, Godot3, Godot4};
 
 static SAVE_FILES: Limits = Limits::for_save_files();
 

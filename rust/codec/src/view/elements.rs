@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use super::cursor::{Form, View};
 use crate::decoder::heads::Head;
-use crate::dialect::Dialect;
 use crate::error::{Error, Result, Step};
 use crate::events::{ElementType, Sink};
 use crate::format::{Shape, VariantType};
+use crate::wire::dialect::Dialect;
 
 impl<'a, D: Dialect> View<'a, D> {
     /// The elements of an Array or packed array; none for other values.

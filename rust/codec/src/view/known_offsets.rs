@@ -9,12 +9,12 @@ use hashbrown::HashTable;
 use super::cursor::View;
 use super::key::{Key, KeyContent};
 use crate::decoder::heads::Head;
-use crate::dialect::Dialect;
 use crate::ends::Ends;
 use crate::error::{ErrorKind, Result};
 use crate::events::Source as _;
 use crate::skim::Skimmer;
 use crate::sync::lock;
+use crate::wire::dialect::Dialect;
 
 /// The minimum distance between two marks, in bytes. Elements between marks are walked again.
 const STRIDE: usize = 256;
@@ -340,7 +340,7 @@ impl Keys {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Limits;
+    use crate::limits::Limits;
     use crate::value::{Object, Value};
 
     /// A deeply nested value is not walked again for each level above it, even if it is damaged.

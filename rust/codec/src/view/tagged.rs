@@ -2,12 +2,11 @@
 
 use super::cursor::View;
 use super::key::Key;
-use crate::dialect::Dialect;
 use crate::error::{Error, Result};
 use crate::format::VariantType;
 use crate::tag;
-use crate::wire::Cursor;
-use crate::wire::cursor::first_key_starts_with;
+use crate::wire::cursor::{Cursor, first_key_starts_with};
+use crate::wire::dialect::Dialect;
 
 /// How the steps of a view treat Dictionaries with a [tag]: as they are written, or as the values that they stand for.
 /// One word, because each field of each row has one.

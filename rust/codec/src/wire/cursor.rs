@@ -1,8 +1,8 @@
 //! [`Cursor`]: reads the elements of the format from bytes.
 
 use super::dialect::Dialect;
-use super::format::{self, ContainerKind, VariantType};
 use crate::error::{Error, ErrorKind, Result};
+use crate::format::{self, ContainerKind, VariantType};
 
 /// A position in a byte buffer, or past its end.
 ///

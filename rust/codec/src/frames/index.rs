@@ -1,11 +1,10 @@
 //! [`Index`]: the positions of records in a file larger than memory.
 
-use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard};
 
-use super::{record_length, size};
+use super::read_at::ReadAt;
+use super::records::{record_length, size};
 use crate::error::{Error, ErrorKind, Result, Step};
 use crate::format::FRAME_BYTES;
 use crate::sync::lock;
@@ -16,54 +15,6 @@ const STRIDE: u64 = 4 << 10;
 const BLOCK: usize = 64 << 10;
 const NEAR_BLOCK: usize = STRIDE as usize;
 const LONG_BLOCK: usize = 512;
-
-/// Bytes that can be read at any offset, such as those of a file.
-pub trait ReadAt {
-    /// The number of bytes now.
-    ///
-    /// # Errors
-    /// The errors of the file.
-    fn size(&self) -> io::Result<u64>;
-    /// Reads from `at` on and returns the number of bytes read. Fills `into` unless the data ends first.
-    ///
-    /// # Errors
-    /// The errors of the file.
-    fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<usize>;
-}
-
-impl ReadAt for [u8] {
-    fn size(&self) -> io::Result<u64> {
-        Ok(self.len() as u64)
-    }
-
-    fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<usize> {
-        let rest = usize::try_from(at).ok().and_then(|at| self.get(at..)).unwrap_or_default();
-        let count = rest.len().min(into.len());
-        into[..count].copy_from_slice(&rest[..count]);
-        Ok(count)
-    }
-}
-
-impl ReadAt for Mutex<File> {
-    fn size(&self) -> io::Result<u64> {
-        Ok(lock(self).metadata()?.len())
-    }
-
-    fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<usize> {
-        let mut file = lock(self);
-        file.seek(SeekFrom::Start(at))?;
-        let mut done = 0;
-        while done < into.len() {
-            match file.read(&mut into[done..]) {
-                Ok(0) => break,
-                Ok(count) => done += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(done)
-    }
-}
 
 /// The positions of a batch's records, as far as the batch has been walked. Any thread may use the index.
 ///

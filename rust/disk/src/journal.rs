@@ -9,7 +9,10 @@ use std::time::{Duration, Instant};
 use variant_codec::frames::ReadAt;
 use variant_codec::sync::lock;
 
-use crate::{Failure, LONGEST_WAIT, PAUSE, access, locked, open, own_length};
+use crate::access;
+use crate::append::own_length;
+use crate::failure::Failure;
+use crate::locks::{LONGEST_WAIT, PAUSE, locked, open};
 
 /// The maximum duration of each wait for a writer except the first, and the minimum time between two waits. A
 /// process that appends in a loop rarely pauses, so longer or more frequent waits would not help.

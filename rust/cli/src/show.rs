@@ -7,7 +7,7 @@ use variant_codec::error::quoted;
 use variant_codec::outline::{Node, Outline, Role};
 use variant_codec::{Error, ErrorKind, VariantType, View, frames};
 
-use crate::compare::encoded;
+use crate::exact::encoded;
 use crate::failure::{Failure, Outcome, in_words};
 use crate::input::{Input, Place, no_record};
 use crate::output::Output;

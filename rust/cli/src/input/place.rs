@@ -3,7 +3,7 @@
 use variant_codec::View;
 use variant_codec::view::Key;
 
-use super::{Input, limits};
+use super::open::{Input, limits};
 use crate::failure::{Failure, Outcome};
 
 /// The failure for an index beyond the last record.

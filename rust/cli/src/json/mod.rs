@@ -10,7 +10,6 @@ use serde::de::{Error as _, SeqAccess, Visitor};
 use variant_codec::{Error, Limits, Result, Value, frames};
 
 use crate::check::Checker;
-use crate::compare;
 use crate::exact;
 use crate::failure::{Failure, Outcome};
 use crate::input::{self, Input, Place};
@@ -85,7 +84,7 @@ pub fn get(input: &Input, path: &str, notation: Notation, as_bytes: bool, out: &
         // Decode every part, even to print its bytes: damage must be found before anything is printed.
         let value = view.value().map_err(failed)?;
         if as_bytes {
-            let bytes = compare::encoded(&view).map_err(failed)?;
+            let bytes = exact::encoded(&view).map_err(failed)?;
             if are_records {
                 return frames::try_append(&mut encoded, &bytes).map_err(failed);
             }

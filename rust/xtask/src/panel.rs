@@ -13,7 +13,7 @@ use crate::judge::{self, Tally};
 use crate::progress::Progress;
 use crate::project::Project;
 use crate::run::{self, Echo, Outcome};
-use crate::trial::{self, Screen};
+use crate::screen::{Screen, without_vulkan_probe};
 use crate::workspace::{EXTENSION, Workspace};
 
 /// The files of the project, besides the addon.
@@ -43,7 +43,7 @@ pub fn window(workspace: &Workspace, godot: &Godot, zip: &Path, pictures: Option
     }
     let _step = Progress::spinner("driving the panel in an editor window");
     let mut outcome = run::watch(&mut command, Echo::Nothing, LIMIT)?;
-    outcome.log = trial::without_vulkan_probe(&outcome.log);
+    outcome.log = without_vulkan_probe(&outcome.log);
     judged(&outcome)
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Error, Result};
 
-use super::{Case, Done, Stage, Work};
+use super::work::{Case, Done, Stage, Work};
 use crate::judge::{self, Tally};
 use crate::project::Project;
 use crate::run::{self, Echo, Outcome};

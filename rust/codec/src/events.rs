@@ -86,7 +86,7 @@ impl ElementType<'_> {
 
     /// Whether a value of type `found` fits: any type if untyped, else the same type. Nil also fits Object.
     #[inline(always)]
-    pub fn takes(&self, found: VariantType) -> bool {
+    pub fn accepts(&self, found: VariantType) -> bool {
         match self.builtin() {
             None => true,
             Some(ty) => ty == found || (ty == VariantType::Object && found == VariantType::Nil),

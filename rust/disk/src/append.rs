@@ -15,15 +15,15 @@ use crate::failure::Failure;
 use crate::locks::{TRIES, alone};
 use crate::stamp::{Stamp, id};
 
-/// Appends these parts, in order, to a file of records. Creates the file if it does not exist.
+/// Appends these chunks, in order, to a file of records. Creates the file if it does not exist.
 ///
 /// # Errors
 /// Fails if the file cannot be written or is in another format, if one of its first records is not a value of
 /// Godot 4, or if a record is empty or truncated. The file is then unchanged.
-pub fn append(place: &Path, parts: &[Vec<u8>]) -> Result<(), Failure> {
+pub fn append(place: &Path, chunks: &[Vec<u8>]) -> Result<(), Failure> {
     let (file, is_new) = open_to_append(place)?;
     let before = file.metadata()?;
-    let written = append_to(&file, place, &before, parts);
+    let written = append_to(&file, place, &before, chunks);
     match (&written, place.parent()) {
         (Ok(()), Some(folder)) if is_new => access::sync_folder(folder),
         // This call created the file, and no one replaces it while it is locked.
@@ -40,7 +40,7 @@ fn open_to_append(place: &Path) -> Result<(File, bool), Failure> {
     let mut options = OpenOptions::new();
     options.read(true).write(true);
     for _ in 0..TRIES {
-        match alone(place, |place| access::hold_in_place(place, &options)) {
+        match alone(place, |place| access::hold_pinned(place, &options)) {
             Err(Failure::System(error)) if error.kind() == io::ErrorKind::NotFound => {}
             file => return Ok((file?, false)),
         }
@@ -49,17 +49,17 @@ fn open_to_append(place: &Path) -> Result<(File, bool), Failure> {
         }
         let mut new = options.clone();
         new.create_new(true);
-        match alone(place, |place| access::hold_in_place(place, &new)) {
+        match alone(place, |place| access::hold_pinned(place, &new)) {
             // Another call or process was faster.
             Err(Failure::System(error)) if error.kind() == io::ErrorKind::AlreadyExists => {}
             file => return Ok((file?, true)),
         }
     }
     options.create(true);
-    Ok((alone(place, |place| access::hold_in_place(place, &options))?, false))
+    Ok((alone(place, |place| access::hold_pinned(place, &options))?, false))
 }
 
-fn append_to(mut file: &File, place: &Path, before: &Metadata, parts: &[Vec<u8>]) -> Result<(), Failure> {
+fn append_to(mut file: &File, place: &Path, before: &Metadata, chunks: &[Vec<u8>]) -> Result<(), Failure> {
     let stamp = Stamp::of(before)?;
     let last = known(place, before).filter(|known| known.stamp == stamp).map(|known| known.last);
     // The metadata do not prove that nothing has changed, so the last record must also end where the file ends.
@@ -77,13 +77,13 @@ fn append_to(mut file: &File, place: &Path, before: &Metadata, parts: &[Vec<u8>]
         }
     }
     file.seek(SeekFrom::End(0))?;
-    let written = parts.iter().try_for_each(|part| file.write_all(part)).and_then(|()| access::sync(file));
+    let written = chunks.iter().try_for_each(|chunk| file.write_all(chunk)).and_then(|()| access::sync(file));
     if written.is_err() {
         // A failed write, for example to a full disk, must leave no truncated record.
         file.set_len(before.len())?;
     }
     if written.is_ok()
-        && let Some(last) = last_record(parts, before.len())
+        && let Some(last) = last_record(chunks, before.len())
     {
         let appended = Appended { stamp: Stamp::of(&file.metadata()?)?, last };
         let mut all = lock(&APPENDED);
@@ -101,10 +101,10 @@ fn ends_with_record(mut file: &File, last: u64, length: u64) -> io::Result<bool>
     Ok(frames::find_torn(&mut BufReader::new(file), length - last)?.is_none())
 }
 
-/// The file offset of the last record in `parts`, which start at `start`.
-fn last_record(parts: &[Vec<u8>], start: u64) -> Option<u64> {
-    let (last, before) = parts.split_last()?;
-    let start = before.iter().fold(start, |at, part| at + part.len() as u64);
+/// The file offset of the last record in `chunks`, which start at `start`.
+fn last_record(chunks: &[Vec<u8>], start: u64) -> Option<u64> {
+    let (last, before) = chunks.split_last()?;
+    let start = before.iter().fold(start, |at, chunk| at + chunk.len() as u64);
     let (records, _) = frames::records(last, &Limits::unlimited());
     Some(start + (records.last()?.start - frames::FRAME_BYTES) as u64)
 }

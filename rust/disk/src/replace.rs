@@ -13,27 +13,27 @@ use crate::locks::{LONGEST_WAIT, PAUSE, TRIES, alone};
 use crate::stamp::{Stamp, id};
 use crate::temporary::{beside, remove_leftovers};
 
-/// Atomically replaces a file with these parts, in order. Readers find the old or the new content, even after a
+/// Atomically replaces a file with these chunks, in order. Readers find the old or the new content, even after a
 /// crash. A new file gets default permissions; an existing one keeps its own.
 ///
 /// # Errors
 /// Fails if the file cannot be written. It is then unchanged, and no temporary file is left.
-pub fn replace(place: &Path, parts: &[Vec<u8>]) -> Result<(), Failure> {
-    replace_if(place, |_| Ok(()), parts)
+pub fn replace(place: &Path, chunks: &[Vec<u8>]) -> Result<(), Failure> {
+    replace_if(place, |_| Ok(()), chunks)
 }
 
-/// Creates a file with these parts, in order, like [`replace`]. If several programs create the file at the
+/// Creates a file with these chunks, in order, like [`replace`]. If several programs create the file at the
 /// same time, only one succeeds, provided that the file system can rename without replacing.
 ///
 /// # Errors
 /// [`Failure::System`] with [`io::ErrorKind::AlreadyExists`] if the file exists; otherwise fails as
 /// [`replace`] does.
-pub fn create(place: &Path, parts: &[Vec<u8>]) -> Result<(), Failure> {
+pub fn create(place: &Path, chunks: &[Vec<u8>]) -> Result<(), Failure> {
     let is_new = |old: Option<&Metadata>| match old {
         None => Ok(()),
         Some(_) => Err(io::Error::from(io::ErrorKind::AlreadyExists).into()),
     };
-    replace_now(place, is_new, parts, false)
+    replace_now(place, is_new, chunks, false)
 }
 
 /// Replaces a file like [`replace`], but only if the file has not changed since the stamp `read` was taken.
@@ -41,34 +41,34 @@ pub fn create(place: &Path, parts: &[Vec<u8>]) -> Result<(), Failure> {
 ///
 /// # Errors
 /// Fails as [`replace`] does, or with [`Failure::Changed`].
-pub fn replace_read(place: &Path, read: &Stamp, parts: &[Vec<u8>]) -> Result<(), Failure> {
+pub fn replace_read(place: &Path, read: &Stamp, chunks: &[Vec<u8>]) -> Result<(), Failure> {
     let is_as_read = |old: Option<&Metadata>| match old.map(Stamp::of).transpose()? {
         Some(old) if old.is_unchanged_since(read) => Ok(()),
         _ => Err(Failure::Changed),
     };
-    replace_if(place, is_as_read, parts)
+    replace_if(place, is_as_read, chunks)
 }
 
 fn replace_if(
     place: &Path,
     check: impl Fn(Option<&Metadata>) -> Result<(), Failure>,
-    parts: &[Vec<u8>],
+    chunks: &[Vec<u8>],
 ) -> Result<(), Failure> {
     // If others create the file before the new file gets its name, the next attempt locks their file and
     // replaces it.
     for _ in 1..TRIES {
-        match replace_now(place, &check, parts, false) {
+        match replace_now(place, &check, chunks, false) {
             Err(Failure::System(error)) if error.kind() == io::ErrorKind::AlreadyExists => {}
             replaced => return replaced,
         }
     }
-    replace_now(place, &check, parts, true)
+    replace_now(place, &check, chunks, true)
 }
 
 fn replace_now(
     place: &Path,
     check: impl Fn(Option<&Metadata>) -> Result<(), Failure>,
-    parts: &[Vec<u8>],
+    chunks: &[Vec<u8>],
     replaces_any: bool,
 ) -> Result<(), Failure> {
     // The old file is opened without truncating it, to check write permission.
@@ -84,7 +84,7 @@ fn replace_now(
         if let Some(like) = &like {
             access::make_alike(file, like)?;
         }
-        parts.iter().try_for_each(|part| file.write_all(part))?;
+        chunks.iter().try_for_each(|chunk| file.write_all(chunk))?;
         access::sync(file)
     };
     let (_file, beside) = beside(folder, fill)?;

@@ -37,7 +37,7 @@ pub fn hold(place: &Path, options: &OpenOptions) -> io::Result<Held> {
 }
 
 /// Opens a file and locks it against other writers and replacement: writes to a replaced file would be lost.
-pub fn hold_in_place(place: &Path, options: &OpenOptions) -> io::Result<Held> {
+pub fn hold_pinned(place: &Path, options: &OpenOptions) -> io::Result<Held> {
     opened(place, options, READERS)
 }
 

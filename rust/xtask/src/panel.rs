@@ -12,7 +12,7 @@ use crate::godot::Godot;
 use crate::judge::{self, Tally};
 use crate::progress::Progress;
 use crate::project::Project;
-use crate::run::{self, Echo, Outcome};
+use crate::run::{self, Echo, Finished};
 use crate::screen::{Screen, without_vulkan_probe};
 use crate::workspace::{EXTENSION, Workspace};
 
@@ -61,7 +61,7 @@ pub fn headless(workspace: &Workspace, godot: &Godot, zip: &Path) -> Result<Tall
 
 /// Judges the editor's output. The panel must not cause engine warnings. From Godot 4.5 on, a warning names
 /// the script that causes it.
-fn judged(outcome: &Outcome) -> Result<Tally> {
+fn judged(outcome: &Finished) -> Result<Tally> {
     let warned =
         outcome.log.contains("WARNING:") && outcome.log.contains(&format!("(res://addons/{EXTENSION}/"));
     let tally = if warned { Err(anyhow!("the engine warned of the panel")) } else { judge::suite(outcome) };

@@ -16,7 +16,7 @@ use crate::package;
 use crate::panel;
 use crate::progress::Progress;
 use crate::project::Project;
-use crate::run::{self, Echo, Outcome};
+use crate::run::{self, Echo, Finished};
 use crate::screen::{Screen, without_vulkan_probe};
 use crate::workspace::{EXTENSION, Workspace};
 
@@ -245,7 +245,7 @@ impl<'a> Trial<'a> {
         Project::new(self.workspace, self.godot, self.folder.path())
     }
 
-    pub fn judge_editor(&self, outcome: Outcome) -> Result<()> {
+    pub fn judge_editor(&self, outcome: Finished) -> Result<()> {
         judge::clean(&outcome).with_context(|| format!("the editor printed:\n{}", outcome.log))?;
         ensure!(
             outcome.log.contains("trial: plugin enabled: true, class known: true"),

@@ -12,7 +12,7 @@ use variant_codec::{Error, Limits, Result, Value, frames};
 use crate::check::Checker;
 use crate::exact;
 use crate::failure::{Failure, Outcome};
-use crate::input::{self, Input, Place};
+use crate::input::{self, Input, ValuePath};
 use crate::output::{self, Output, Target};
 use plain::Plain;
 
@@ -76,10 +76,10 @@ pub fn json(input: &Input, lines: bool, notation: Notation, out: &mut Output) ->
 
 /// Prints the part at a path, as JSON or encoded.
 pub fn get(input: &Input, path: &str, notation: Notation, as_bytes: bool, out: &mut Output) -> Outcome<()> {
-    let place = Place::of(input, path)?;
+    let selected = ValuePath::of(input, path)?;
     let mut encoded = Vec::new();
-    let are_records = input.has_records && place.record.is_none();
-    place.each(input, |index, offset, view| {
+    let are_records = input.has_records && selected.record.is_none();
+    selected.each(input, |index, offset, view| {
         let failed = |error| Failure::data_in(&input.name_of(index), error, offset);
         // Decode every part, even to print its bytes: damage must be found before anything is printed.
         let value = view.value().map_err(failed)?;

@@ -64,13 +64,13 @@ impl Index {
         let from = if is_passed { marks.before(index) } else { marks.next };
         let mut walk = self.walk(source, from, if is_passed { NEAR_BLOCK } else { BLOCK })?;
         while walk.index < index {
-            if walk.pass()?.is_none() {
+            if walk.skip_record()?.is_none() {
                 return Ok(None);
             }
-            marks.passed(walk.index, walk.at);
+            marks.note(walk.index, walk.at);
         }
         drop(marks);
-        walk.pass()
+        walk.skip_record()
     }
 
     /// The number of records now. The first call walks over all of them.
@@ -80,8 +80,8 @@ impl Index {
     pub fn count<S: ReadAt + ?Sized>(&self, source: &S) -> Result<u64> {
         let mut marks = self.marks(source)?;
         let mut walk = self.walk(source, marks.next, BLOCK)?;
-        while walk.pass()?.is_some() {
-            marks.passed(walk.index, walk.at);
+        while walk.skip_record()?.is_some() {
+            marks.note(walk.index, walk.at);
         }
         Ok(walk.index)
     }
@@ -120,7 +120,7 @@ impl Marks {
     }
 
     /// Notes that the record at `index` starts at `at`, or would start there if it existed.
-    fn passed(&mut self, index: u64, at: u64) {
+    fn note(&mut self, index: u64, at: u64) {
         if index <= self.next.0 {
             return;
         }
@@ -147,7 +147,7 @@ struct Walk<'s, S: ?Sized> {
 
 impl<S: ReadAt + ?Sized> Walk<'_, S> {
     /// Skips the next record and returns its byte range.
-    fn pass(&mut self) -> Result<Option<Range<u64>>> {
+    fn skip_record(&mut self) -> Result<Option<Range<u64>>> {
         let left = self.size.saturating_sub(self.at);
         if left == 0 {
             return Ok(None);

@@ -297,7 +297,7 @@ impl<'a, D: Dialect> View<'a, D> {
 
     /// Moves the decoder to the end of the value at its position.
     #[inline]
-    pub(super) fn pass(&self, decoder: &mut Decoder<'a, D>) -> Result<()> {
+    pub(super) fn skip(&self, decoder: &mut Decoder<'a, D>) -> Result<()> {
         let at = decoder.position();
         let known =
             || self.known.filter(|_| self.depth >= DEEP)?.end_of(self.bytes, at, || self.decoder_inside(at));
@@ -306,7 +306,7 @@ impl<'a, D: Dialect> View<'a, D> {
                 decoder.jump(end);
                 Ok(())
             }
-            None => decoder.pass(),
+            None => decoder.skip_value(),
         }
     }
 
@@ -319,7 +319,7 @@ impl<'a, D: Dialect> View<'a, D> {
         declared: &ElementType<'_>,
     ) -> Result<()> {
         let found = self.word(at).and_then(|header| D::type_of(header as u8));
-        match found.filter(|found| !declared.takes(*found)) {
+        match found.filter(|found| !declared.accepts(*found)) {
             None => Ok(()),
             Some(found) => {
                 let kind = Decoder::<D>::wrong_type(container, declared, found);
@@ -338,7 +338,7 @@ impl<'a, D: Dialect> View<'a, D> {
             let mut decoder = self.decoder_inside(head.first);
             for index in 0..head.count {
                 let fits = self.refuse_misfit(decoder.position(), "Array", &head.declared[0]);
-                fits.and_then(|()| self.pass(&mut decoder))
+                fits.and_then(|()| self.skip(&mut decoder))
                     .map_err(|error| error.inside(Step::Index(index)))?;
             }
             Ok(())
@@ -374,13 +374,13 @@ impl<'a, D: Dialect> View<'a, D> {
         let end = match self.form {
             Form::Value(_) => {
                 let mut decoder = self.decoder();
-                self.pass(&mut decoder)?;
+                self.skip(&mut decoder)?;
                 decoder.position()
             }
             Form::Lanes(ty, precision) => self.at + ty.lanes_bytes(precision),
             Form::Text | Form::Name => {
                 let mut decoder = self.decoder();
-                decoder.pass_text()?;
+                decoder.skip_text()?;
                 decoder.position()
             }
         };

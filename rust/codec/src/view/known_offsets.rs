@@ -185,7 +185,7 @@ impl Marks {
 
     /// Notes that the element at `index` starts at `at`. The first element starts at `first`.
     #[inline]
-    pub(super) fn passed(&mut self, index: usize, at: usize, first: usize) {
+    pub(super) fn note(&mut self, index: usize, at: usize, first: usize) {
         let last = self.0.last().map_or(first, |(_, at)| *at as usize);
         if at.saturating_sub(last) < STRIDE {
             return;

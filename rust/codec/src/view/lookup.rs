@@ -51,8 +51,8 @@ impl<'a, D: Dialect> View<'a, D> {
                     .map_err(|error| error.inside(Step::KeyAt(index)))?;
             }
             each(index, at)?;
-            self.pass(&mut decoder).map_err(|error| error.inside(Step::KeyAt(index)))?;
-            self.pass(&mut decoder).map_err(|error| error.inside(decoder.step_of_key(at, index)))?;
+            self.skip(&mut decoder).map_err(|error| error.inside(Step::KeyAt(index)))?;
+            self.skip(&mut decoder).map_err(|error| error.inside(decoder.step_of_key(at, index)))?;
         }
         Ok(decoder.position())
     }
@@ -90,7 +90,7 @@ impl<'a, D: Dialect> View<'a, D> {
             self.refuse_repeated_keys(&head)?;
         }
         let mut decoder = self.decoder_inside(key_at);
-        self.pass(&mut decoder)?;
+        self.skip(&mut decoder)?;
         let at = decoder.position();
         let fits = self.refuse_misfit(at, "Dictionary's values", &head.declared[1]);
         let found = fits.and_then(|()| self.value_at(at, self.depth + 1));
@@ -132,7 +132,7 @@ impl<'a, D: Dialect> View<'a, D> {
             let at = decoder.position();
             let name = decoder.property_name()?;
             each(at, name)?;
-            self.pass(&mut decoder).map_err(|error| error.inside(Step::property(name)))?;
+            self.skip(&mut decoder).map_err(|error| error.inside(Step::property(name)))?;
         }
         Ok(decoder.position())
     }

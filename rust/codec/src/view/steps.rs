@@ -8,7 +8,7 @@ use crate::format::Shape;
 use crate::wire::dialect::Dialect;
 
 /// A function that skips an element.
-type Pass<'a, D> = fn(&mut Decoder<'a, D>) -> Result<()>;
+type Skip<'a, D> = fn(&mut Decoder<'a, D>) -> Result<()>;
 
 impl<'a, D: Dialect> View<'a, D> {
     /// The number of elements, entries or properties; 0 for other values. Walks over a Dictionary or typed Array.
@@ -154,12 +154,12 @@ impl<'a, D: Dialect> View<'a, D> {
             }
             Shape::Array => {
                 self.refuse_misfits(&head)?;
-                let at = self.walk(head.first, index, Decoder::pass)?;
+                let at = self.walk(head.first, index, Decoder::skip_value)?;
                 let found = self.value_at(at, self.depth + 1);
                 found.map(Some).map_err(|error| error.inside(Step::Index(index)))
             }
             Shape::PackedStrings => {
-                let at = self.walk(head.first, index, Decoder::pass_text)?;
+                let at = self.walk(head.first, index, Decoder::skip_text)?;
                 Ok(Some(self.written_as(Form::Text, at)))
             }
             _ => Ok(None),
@@ -167,12 +167,12 @@ impl<'a, D: Dialect> View<'a, D> {
     }
 
     /// The offset of the element at `index`; the first one starts at `first`.
-    fn walk(&self, first: usize, index: usize, pass: Pass<'a, D>) -> Result<usize> {
+    fn walk(&self, first: usize, index: usize, skip: Skip<'a, D>) -> Result<usize> {
         match self.known {
-            None => self.walk_from((0, first), index, pass, |_, _| ()),
+            None => self.walk_from((0, first), index, skip, |_, _| ()),
             Some(known) => known.with_marks(self.at, |marks| {
                 let from = marks.before(index).unwrap_or((0, first));
-                self.walk_from(from, index, pass, |index, at| marks.passed(index, at, first))
+                self.walk_from(from, index, skip, |index, at| marks.note(index, at, first))
             }),
         }
     }
@@ -181,14 +181,14 @@ impl<'a, D: Dialect> View<'a, D> {
         &self,
         (mut index, at): (usize, usize),
         wanted: usize,
-        pass: Pass<'a, D>,
-        mut passed: impl FnMut(usize, usize),
+        skip: Skip<'a, D>,
+        mut note: impl FnMut(usize, usize),
     ) -> Result<usize> {
         let mut decoder = self.decoder_inside(at);
         while index < wanted {
-            pass(&mut decoder).map_err(|error| error.inside(Step::Index(index)))?;
+            skip(&mut decoder).map_err(|error| error.inside(Step::Index(index)))?;
             index += 1;
-            passed(index, decoder.position());
+            note(index, decoder.position());
         }
         Ok(decoder.position())
     }

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_mode_gets_the_larger_part() {
+    fn the_first_mode_gets_the_largest_share() {
         let options = Options { minutes: 1.0, ..Options::default() };
         let values = Activity::named("values").unwrap();
         assert_eq!(shares(values, &options), [(Direct, 36), (Portable, 12), (SharedOut, 12)]);

@@ -12,7 +12,7 @@ use variant_codec::sync::lock;
 
 use crate::access;
 use crate::failure::Failure;
-use crate::locks::{TRIES, alone};
+use crate::locks::{TRIES, lock_exclusively};
 use crate::stamp::{Stamp, id};
 
 /// Appends these chunks, in order, to a file of records. Creates the file if it does not exist.
@@ -40,7 +40,7 @@ fn open_to_append(place: &Path) -> Result<(File, bool), Failure> {
     let mut options = OpenOptions::new();
     options.read(true).write(true);
     for _ in 0..TRIES {
-        match alone(place, |place| access::hold_pinned(place, &options)) {
+        match lock_exclusively(place, |place| access::hold_pinned(place, &options)) {
             Err(Failure::System(error)) if error.kind() == io::ErrorKind::NotFound => {}
             file => return Ok((file?, false)),
         }
@@ -49,14 +49,14 @@ fn open_to_append(place: &Path) -> Result<(File, bool), Failure> {
         }
         let mut new = options.clone();
         new.create_new(true);
-        match alone(place, |place| access::hold_pinned(place, &new)) {
+        match lock_exclusively(place, |place| access::hold_pinned(place, &new)) {
             // Another call or process was faster.
             Err(Failure::System(error)) if error.kind() == io::ErrorKind::AlreadyExists => {}
             file => return Ok((file?, true)),
         }
     }
     options.create(true);
-    Ok((alone(place, |place| access::hold_pinned(place, &options))?, false))
+    Ok((lock_exclusively(place, |place| access::hold_pinned(place, &options))?, false))
 }
 
 fn append_to(mut file: &File, place: &Path, before: &Metadata, chunks: &[Vec<u8>]) -> Result<(), Failure> {

@@ -22,7 +22,6 @@ mod locks;
 mod paths;
 mod replace;
 mod stamp;
-mod temporary;
 
 pub use append::append;
 pub use failure::Failure;

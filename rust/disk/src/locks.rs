@@ -9,9 +9,8 @@ use crate::access::{self, Held};
 use crate::failure::Failure;
 #[cfg(target_os = "linux")]
 use crate::linux::holder;
-use crate::paths::{is_ambiguous, is_named_as_device};
+use crate::paths::refuse_names;
 use crate::stamp::Stamp;
-use crate::temporary::is_temporary_name;
 
 /// The maximum wait for a lock that another process holds while it writes.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(5);
@@ -29,7 +28,7 @@ pub(crate) const TRIES: u32 = 3;
 /// Fails if the file cannot be opened.
 pub fn open(place: &Path) -> Result<File, Failure> {
     // This is checked before opening, because opening a pipe blocks.
-    refuse_others(place)?;
+    refuse_irregular(place)?;
     Ok(File::open(place)?)
 }
 
@@ -46,14 +45,14 @@ pub fn open_at_rest(place: &Path, deadline: Instant) -> Result<(File, Stamp), Fa
             return Ok((file, stamp));
         }
         if Instant::now() >= deadline {
-            return Err(locked(place));
+            return Err(locked_by_another(place));
         }
         // The next attempt opens the path again, because another file may have taken it.
         std::thread::sleep(PAUSE);
     }
 }
 
-fn refuse_others(place: &Path) -> Result<(), Failure> {
+fn refuse_irregular(place: &Path) -> Result<(), Failure> {
     match place.metadata() {
         Ok(found) if found.is_dir() => Err(Failure::IsFolder),
         Ok(found) if !found.is_file() => Err(Failure::NotRegular),
@@ -66,13 +65,16 @@ fn refuse_others(place: &Path) -> Result<(), Failure> {
 /// # Errors
 /// Fails if the file cannot be opened, or is still locked at the deadline.
 pub fn at_rest(place: &Path, deadline: Instant) -> Result<File, Failure> {
-    waited_for(place, access::hold_for_reading, deadline)?.ok_or_else(|| locked(place))
+    wait_for_lock(place, access::hold_for_reading, deadline)?.ok_or_else(|| locked_by_another(place))
 }
 
 /// Locks a file with `hold`, so that no one else who respects the lock writes to it.
-pub(crate) fn alone(place: &Path, hold: impl Fn(&Path) -> io::Result<Held>) -> Result<File, Failure> {
+pub(crate) fn lock_exclusively(
+    place: &Path,
+    hold: impl Fn(&Path) -> io::Result<Held>,
+) -> Result<File, Failure> {
     refuse_names(place)?;
-    waited_for(place, hold, Instant::now() + LONGEST_WAIT)?.ok_or_else(|| locked(place))
+    wait_for_lock(place, hold, Instant::now() + LONGEST_WAIT)?.ok_or_else(|| locked_by_another(place))
 }
 
 /// Returns `None`: the system does not report who has locked a file.
@@ -82,32 +84,18 @@ fn holder(_place: &Path) -> Option<String> {
 }
 
 /// The failure that names the process with the lock, if the system reports it.
-pub(crate) fn locked(place: &Path) -> Failure {
+pub(crate) fn locked_by_another(place: &Path) -> Failure {
     Failure::Locked(holder(place).unwrap_or_else(|| "another process".into()))
 }
 
-/// Fails for names that must not be written to.
-fn refuse_names(place: &Path) -> Result<(), Failure> {
-    if place.file_name().is_some_and(|name| is_temporary_name(&name.to_string_lossy())) {
-        return Err(Failure::ReservedName);
-    }
-    if is_named_as_device(place) {
-        return Err(Failure::DeviceName);
-    }
-    if is_ambiguous(place) {
-        return Err(Failure::AmbiguousName);
-    }
-    Ok(())
-}
-
 /// Waits until `hold` has locked the file. Returns `None` if others still hold the lock at the deadline.
-fn waited_for(
+fn wait_for_lock(
     place: &Path,
     hold: impl Fn(&Path) -> io::Result<Held>,
     deadline: Instant,
 ) -> Result<Option<File>, Failure> {
     loop {
-        refuse_others(place)?;
+        refuse_irregular(place)?;
         match hold(place)? {
             Held::Unlockable(file) => return Ok(Some(file)),
             Held::Locked(file) if access::leads_to(place, &file)? => return Ok(Some(file)),
@@ -143,7 +131,7 @@ mod tests {
             }
             Ok(held)
         };
-        let held = waited_for(&place, hold, Instant::now() + LONGEST_WAIT).map_err(io::Error::other)?;
+        let held = wait_for_lock(&place, hold, Instant::now() + LONGEST_WAIT).map_err(io::Error::other)?;
         assert_eq!(held.map(io::read_to_string).transpose()?.as_deref(), Some("new"));
         Ok(())
     }

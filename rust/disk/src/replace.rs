@@ -1,17 +1,20 @@
-//! Replaces files atomically.
+//! Replaces files atomically: a temporary file in the same folder takes the name of the old one.
 
-use std::fs::{File, Metadata, OpenOptions};
+use std::collections::BTreeSet;
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::time::Instant;
 
-use tempfile::PathPersistError;
+use tempfile::{PathPersistError, TempPath};
+use variant_codec::sync::lock;
 
-use crate::access;
+use crate::access::{self, Held};
 use crate::failure::Failure;
-use crate::locks::{LONGEST_WAIT, PAUSE, TRIES, alone};
+use crate::locks::{LONGEST_WAIT, PAUSE, TRIES, lock_exclusively};
+use crate::paths::{is_temporary_name, temporary_files};
 use crate::stamp::{Stamp, id};
-use crate::temporary::{beside, remove_leftovers};
 
 /// Atomically replaces a file with these chunks, in order. Readers find the old or the new content, even after a
 /// crash. A new file gets default permissions; an existing one keeps its own.
@@ -72,7 +75,7 @@ fn replace_now(
     replaces_any: bool,
 ) -> Result<(), Failure> {
     // The old file is opened without truncating it, to check write permission.
-    let before = match alone(place, access::open_to_replace) {
+    let before = match lock_exclusively(place, access::open_to_replace) {
         Err(Failure::System(error)) if error.kind() == io::ErrorKind::NotFound => None,
         before => Some(before?),
     };
@@ -82,16 +85,16 @@ fn replace_now(
     let fill = |mut file: &File| {
         // Access rights come first, so that users who cannot read the old file never read the new content.
         if let Some(like) = &like {
-            access::make_alike(file, like)?;
+            access::copy_permissions(file, like)?;
         }
         chunks.iter().try_for_each(|chunk| file.write_all(chunk))?;
         access::sync(file)
     };
-    let (_file, beside) = beside(folder, fill)?;
+    let (_file, beside) = create_temporary(folder, fill)?;
     drop(before);
     // The old file is locked only now, so that others may read it and append to it while the new file is
     // written.
-    let mut old = match alone(place, |place| access::hold(place, OpenOptions::new().write(true))) {
+    let mut old = match lock_exclusively(place, |place| access::hold(place, OpenOptions::new().write(true))) {
         Err(Failure::System(error)) if error.kind() == io::ErrorKind::NotFound => None,
         old => Some(old?),
     };
@@ -132,10 +135,47 @@ fn replace_now(
     Ok(())
 }
 
+/// Creates a locked file in a folder and fills it with `fill`. Returns the file and its temporary name.
+fn create_temporary(
+    folder: &Path,
+    fill: impl Fn(&File) -> io::Result<()>,
+) -> Result<(File, TempPath), Failure> {
+    let make = |path: &Path| match access::hold(path, OpenOptions::new().write(true).create_new(true))? {
+        // Another process may have removed the file as a leftover before it was locked.
+        Held::Locked(file) | Held::Unlockable(file) if fs::symlink_metadata(path).is_ok() => Ok(file),
+        _ => Err(io::ErrorKind::AlreadyExists.into()),
+    };
+    let (file, path) =
+        temporary_files().make_in(folder, make).map_err(Failure::NoTemporaryFile)?.into_parts();
+    fill(&file)?;
+    Ok((file, path))
+}
+
+/// Folders that this process has cleared of leftover temporary files. Once is enough: only killed processes leave such
+/// files, and listing a large folder is slow.
+static CLEARED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+/// Removes temporary files of killed saves from a folder: regular files with the name pattern of temporary
+/// files, if locking them proves that no one is writing to them.
+fn remove_leftovers(folder: &Path) {
+    if !lock(&CLEARED).insert(folder.to_owned()) {
+        return;
+    }
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let is_file = || entry.file_type().is_ok_and(|kind| kind.is_file());
+        if is_temporary_name(&entry.file_name().to_string_lossy())
+            && is_file()
+            && let Ok(Held::Locked(_file)) = access::hold(&entry.path(), OpenOptions::new().write(true))
+        {
+            // If the file cannot be removed now, the next process tries again.
+            drop(fs::remove_file(entry.path()));
+        }
+    }
+}
+
 #[cfg(all(test, unix))]
 mod tests {
     use std::cell::Cell;
-    use std::fs;
 
     use super::*;
     use crate::append::append;

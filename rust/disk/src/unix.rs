@@ -105,7 +105,7 @@ pub fn length_at_rest(_place: &Path, file: &File) -> io::Result<Option<u64>> {
 
 /// Copies permissions to a file, and the owner if allowed. Leaves out group permissions if the group could
 /// not be kept.
-pub fn make_alike(file: &File, other: &Metadata) -> io::Result<()> {
+pub fn copy_permissions(file: &File, other: &Metadata) -> io::Result<()> {
     const GROUP: u32 = 0o070;
     const ACCESS: u32 = 0o777;
 

@@ -78,7 +78,7 @@ pub fn length_at_rest(place: &Path, file: &File) -> io::Result<Option<u64>> {
 }
 
 /// Does nothing: on Windows, permissions come from the folder.
-pub fn make_alike(_file: &File, _other: &Metadata) -> io::Result<()> {
+pub fn copy_permissions(_file: &File, _other: &Metadata) -> io::Result<()> {
     Ok(())
 }
 

@@ -5,13 +5,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
-use tempfile::TempDir;
 
-use crate::archive;
 use crate::godot::Godot;
 use crate::judge::{self, Tally};
 use crate::progress::Progress;
-use crate::project::Project;
+use crate::project::{self, Project};
 use crate::run::{self, Echo, Finished};
 use crate::screen::{Screen, without_vulkan_probe};
 use crate::workspace::{EXTENSION, Workspace};
@@ -33,7 +31,7 @@ const LIMIT: Duration = Duration::from_secs(300);
 /// Fails if the panel's results differ from the engine's, or if the editor prints an error.
 pub fn window(workspace: &Workspace, godot: &Godot, zip: &Path, pictures: Option<&Path>) -> Result<Tally> {
     let screen = Screen::open()?;
-    let folder = install(workspace, zip)?;
+    let folder = project::with_addon(workspace, "panel-", zip, &FILES)?;
     let mut command = Project::new(workspace, godot, folder.path())?.engine(&godot.editor);
     command.arg("--editor").arg("--path").arg(folder.path());
     screen.apply(&mut command);
@@ -52,7 +50,7 @@ pub fn window(workspace: &Workspace, godot: &Godot, zip: &Path, pictures: Option
 /// # Errors
 /// Fails as [`window`] does.
 pub fn headless(workspace: &Workspace, godot: &Godot, zip: &Path) -> Result<Tally> {
-    let folder = install(workspace, zip)?;
+    let folder = project::with_addon(workspace, "panel-", zip, &FILES)?;
     let mut command = Project::new(workspace, godot, folder.path())?.headless();
     command.arg("--editor");
     let _step = Progress::spinner("driving the panel");
@@ -66,16 +64,4 @@ fn judged(outcome: &Finished) -> Result<Tally> {
         outcome.log.contains("WARNING:") && outcome.log.contains(&format!("(res://addons/{EXTENSION}/"));
     let tally = if warned { Err(anyhow!("the engine warned of the panel")) } else { judge::suite(outcome) };
     tally.with_context(|| format!("the editor printed:\n{}", outcome.log))
-}
-
-/// A new project with the addon from the zip.
-fn install(workspace: &Workspace, zip: &Path) -> Result<TempDir> {
-    let folder = tempfile::Builder::new().prefix("panel-").tempdir_in(&workspace.target)?;
-    archive::unpack(zip, folder.path())?;
-    for (name, text) in FILES {
-        let file = folder.path().join(name);
-        fs::create_dir_all(file.parent().expect("it was just joined"))?;
-        fs::write(&file, text)?;
-    }
-    Ok(folder)
 }

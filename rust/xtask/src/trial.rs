@@ -15,7 +15,7 @@ use crate::judge::{self, Tally};
 use crate::package;
 use crate::panel;
 use crate::progress::Progress;
-use crate::project::Project;
+use crate::project::{self, Project};
 use crate::run::{self, Echo, Finished};
 use crate::screen::{Screen, without_vulkan_probe};
 use crate::workspace::{EXTENSION, Workspace};
@@ -119,13 +119,7 @@ pub struct Trial<'a> {
 impl<'a> Trial<'a> {
     /// Unpacks `zip` into a new project, which is removed on drop.
     pub fn install(workspace: &'a Workspace, godot: &'a Godot, zip: &Path) -> Result<Self> {
-        let folder = tempfile::Builder::new().prefix("trial-").tempdir_in(&workspace.target)?;
-        archive::unpack(zip, folder.path())?;
-        for (name, text) in FILES {
-            let file = folder.path().join(name);
-            fs::create_dir_all(file.parent().expect("it was just joined"))?;
-            fs::write(&file, text)?;
-        }
+        let folder = project::with_addon(workspace, "trial-", zip, &FILES)?;
         Ok(Self { workspace, godot, folder })
     }
 
@@ -229,11 +223,7 @@ impl<'a> Trial<'a> {
     /// Adds circular links and schemas. `main.gd` expects some of the schemas in the game.
     fn add_schemas(&self) -> Result<()> {
         let folder = self.folder.path();
-        for (path, text) in SCHEMAS {
-            let file = folder.join(path);
-            fs::create_dir_all(file.parent().expect("it was just joined"))?;
-            fs::write(&file, text)?;
-        }
+        project::add_files(folder, &SCHEMAS)?;
         #[cfg(unix)]
         for link in ["circle", "another_circle"] {
             std::os::unix::fs::symlink(".", folder.join(link))?;

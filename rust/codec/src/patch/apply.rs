@@ -150,24 +150,24 @@ fn misfit(reason: impl std::fmt::Display) -> Error {
     Error::new(ErrorKind::Patch(format!("the patch does not fit the value: {reason}").into()))
 }
 
-/// The elements of a change.
-fn parts<'a>(change: &View<'a>) -> Result<Vec<View<'a>>> {
+/// The fields of a change: the elements of its Array.
+fn fields_of<'a>(change: &View<'a>) -> Result<Vec<View<'a>>> {
     if change.ty() != VariantType::Array || change.count()? > 4 {
         return Err(malformed(change, "expected a change: an Array of 2 to 4 elements"));
     }
-    let mut parts = with_capacity(change.count()?)?;
-    for part in change.elements()? {
-        parts.push(part?);
+    let mut fields = with_capacity(change.count()?)?;
+    for field in change.elements()? {
+        fields.push(field?);
     }
-    Ok(parts)
+    Ok(fields)
 }
 
 fn apply_change(writer: &mut Writer, old: &View<'_>, change: &View<'_>, level: u32) -> Result<()> {
     if level > MAX_CHANGES {
         return Err(malformed(change, "expected at most 64 changes around another"));
     }
-    let parts = parts(change)?;
-    match (kind_of(&parts)?, &parts[..]) {
+    let fields = fields_of(change)?;
+    match (kind_of(&fields)?, &fields[..]) {
         (Some(SET), [_, value]) => writer.raw(value.bytes()?),
         (Some(BYTES), [_, bytes]) => {
             const EXPECTED: &str = "expected a PackedByteArray of one encoded value after \"bytes\"";
@@ -195,8 +195,8 @@ fn apply_change(writer: &mut Writer, old: &View<'_>, change: &View<'_>, level: u
 }
 
 /// The kind of a change with these elements.
-fn kind_of<'a>(parts: &[View<'a>]) -> Result<Option<&'a str>> {
-    parts.first().filter(|kind| kind.ty() == VariantType::String).map(|kind| kind.as_str()).transpose()
+fn kind_of<'a>(fields: &[View<'a>]) -> Result<Option<&'a str>> {
+    fields.first().filter(|kind| kind.ty() == VariantType::String).map(|kind| kind.as_str()).transpose()
 }
 
 /// Fails unless the old value is a container of the expected kind with `count` elements.
@@ -282,8 +282,8 @@ fn apply_to_dictionary(
                 continue;
             }
             writer.raw(key_bytes)?;
-            let parts = parts(&change)?;
-            match (kind_of(&parts)?, &parts[..]) {
+            let fields = fields_of(&change)?;
+            match (kind_of(&fields)?, &fields[..]) {
                 (Some(SET), [_, value]) => writer.raw(value.bytes()?)?,
                 (Some(BYTES | DICTIONARY | ARRAY | PACKED), _) => {
                     return Err(misfit(format!("key {} not found", words(&key))));
@@ -338,8 +338,8 @@ fn apply_to_array(writer: &mut Writer, old: &View<'_>, edits: &View<'_>, level: 
     let mut elements = old.elements()?;
     for edit in list(edits)? {
         let edit = edit?;
-        let parts = parts(&edit)?;
-        let [at, rest @ ..] = &parts[..] else { return Err(malformed(&edit, EDIT)) };
+        let fields = fields_of(&edit)?;
+        let [at, rest @ ..] = &fields[..] else { return Err(malformed(&edit, EDIT)) };
         let at = index_of(at)?;
         if at < index {
             return Err(malformed(&edit, "expected edits in the order of their indexes"));
@@ -401,8 +401,8 @@ fn apply_to_packed(writer: &mut Writer, old: &View<'_>, edits: &View<'_>) -> Res
     let mut places = old.elements()?;
     for edit in list(edits)? {
         let edit = edit?;
-        let parts = parts(&edit)?;
-        let [at, removed, inserted] = &parts[..] else { return Err(malformed(&edit, EDIT)) };
+        let fields = fields_of(&edit)?;
+        let [at, removed, inserted] = &fields[..] else { return Err(malformed(&edit, EDIT)) };
         let (at, removed) = (index_of(at)?, index_of(removed)?);
         if at < index {
             return Err(malformed(&edit, "expected edits in the order of their indexes"));

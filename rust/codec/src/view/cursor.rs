@@ -86,10 +86,10 @@ pub(super) enum Form {
     Name,
 }
 
-/// How the steps of a view treat Dictionaries with a [tag](crate::tag): as they are written, or as the values that they stand for.
-/// One word, because each field of each row has one.
+/// How the steps of a view treat Dictionaries with a [tag](crate::tag): as they are written, or as the values that they
+/// stand for. One word, because each field of each row has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Tags(usize);
+pub(super) struct Tags(pub(super) usize);
 
 impl Tags {
     /// As they are written.
@@ -100,11 +100,6 @@ impl Tags {
     /// The offset of the table of objects. Its key precedes it.
     pub fn table(self) -> Option<usize> {
         (self != Self::LITERAL && self != Self::FOLLOWED).then_some(self.0)
-    }
-
-    /// Followed, with the table of objects at this offset.
-    pub fn with_table(at: usize) -> Self {
-        Self(at)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::hash::RandomState;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::Mutex;
 
 use hashbrown::HashTable;
 
@@ -29,12 +29,12 @@ const SMALL: usize = 512;
 /// takes up to 160 bytes and 24 bytes per key. Any thread may use the cache.
 #[derive(Debug)]
 pub struct KnownOffsets {
-    walked: Mutex<Walked>,
+    pub(super) walked: Mutex<Walked>,
     /// Dictionaries with few keys in fewer bytes than this are walked again.
     least: usize,
     /// The ends of large, deeply nested values, by start. Without them, each level above would walk the value again.
     ends: Mutex<HashMap<u32, u32>>,
-    hasher: RandomState,
+    pub(super) hasher: RandomState,
 }
 
 /// Walked containers, by start.
@@ -157,14 +157,6 @@ impl KnownOffsets {
     /// Whether a Dictionary or Object is cheaper to walk again than to remember.
     pub(super) fn is_cheap(&self, keys: usize, bytes: usize) -> bool {
         keys <= FEW && bytes < self.least
-    }
-
-    pub(super) fn walked(&self) -> MutexGuard<'_, Walked> {
-        lock(&self.walked)
-    }
-
-    pub(super) fn hasher(&self) -> &RandomState {
-        &self.hasher
     }
 }
 

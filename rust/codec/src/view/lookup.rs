@@ -8,6 +8,7 @@ use super::known_offsets::{FEW, Keys, KnownOffsets};
 use crate::decoder::heads::Head;
 use crate::error::{Error, ErrorKind, Oddity, Result, Step};
 use crate::format::Shape;
+use crate::sync::lock;
 use crate::wire::dialect::Dialect;
 
 impl<'a, D: Dialect> View<'a, D> {
@@ -144,9 +145,9 @@ impl<'a, D: Dialect> View<'a, D> {
 
     /// The start of the key in a Dictionary whose keys the cache knows afterwards, unless it is cheap to walk again.
     fn find_known_key(&self, known: &KnownOffsets, head: &Head<'_>, key: &Key<'_>) -> Result<Option<usize>> {
-        let hasher = known.hasher();
+        let hasher = &known.hasher;
         let look = |keys: &Keys| keys.find_if(key.hash(hasher) as u32, |at| key.is_at::<D>(self.bytes, at));
-        let mut walked = known.walked();
+        let mut walked = lock(&known.walked);
         if let Some(keys) = walked.keys_at(self.at) {
             return look(keys);
         }
@@ -175,9 +176,9 @@ impl<'a, D: Dialect> View<'a, D> {
         head: &Head<'_>,
         name: &str,
     ) -> Result<Option<usize>> {
-        let hash = |name: &str| known.hasher().hash_one(name) as u32;
+        let hash = |name: &str| known.hasher.hash_one(name) as u32;
         let look = |keys: &Keys| keys.find_if(hash(name), |at| Ok(self.name_at(at)? == name));
-        let mut walked = known.walked();
+        let mut walked = lock(&known.walked);
         if let Some(keys) = walked.keys_at(self.at) {
             return look(keys);
         }
@@ -195,9 +196,9 @@ impl<'a, D: Dialect> View<'a, D> {
 
     /// Refuses a Dictionary that repeats a key, unless the cache knows its keys.
     fn know_keys(&self, known: &KnownOffsets, head: &Head<'_>) -> Result<()> {
-        let mut walked = known.walked();
+        let mut walked = lock(&known.walked);
         if walked.keys_at(self.at).is_none() {
-            let (keys, end) = self.keys(head, known.hasher())?;
+            let (keys, end) = self.keys(head, &known.hasher)?;
             if !known.is_cheap(head.count, end - head.first) {
                 walked.remember(self.at, keys);
             }

@@ -44,7 +44,7 @@ impl<'a, D: Dialect> View<'a, D> {
             && table.ty() == VariantType::Array
             && let Some(value) = root.find_literal(&Key::Text(tag::VALUE))?
         {
-            return value.with_tags(Tags::with_table(table.at)).resolved();
+            return value.with_tags(Tags(table.at)).resolved();
         }
         root.resolved()
     }

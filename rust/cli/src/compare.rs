@@ -1,6 +1,5 @@
 //! `diff` and `fingerprint`.
 
-use std::borrow::Cow;
 use std::io::Write;
 use std::path::Path;
 
@@ -110,8 +109,8 @@ impl Comparison<'_, '_> {
         self.differs = true;
         self.is_cut = found.len().max(1) > self.left;
         for difference in found.iter().take(self.left) {
-            let old = difference.old.as_ref().map(encoded).transpose().map_err(failed)?;
-            let new = difference.new.as_ref().map(encoded).transpose().map_err(failed)?;
+            let old = difference.old.as_ref().map(exact::encoded).transpose().map_err(failed)?;
+            let new = difference.new.as_ref().map(exact::encoded).transpose().map_err(failed)?;
             let (old, new) = match (old, new) {
                 (Some(old), Some(new)) => {
                     let (old, new) = summaries(&old, &new, &self.limits).map_err(failed)?;
@@ -163,18 +162,7 @@ fn label(key: &View<'_>) -> String {
 }
 
 fn described(view: &View<'_>) -> Result<String> {
-    encoded(view).map(|bytes| summary(&bytes))
-}
-
-/// The encoding of a value. Adds the header that elements of packed arrays and names of properties lack.
-///
-/// # Errors
-/// Fails if the value is damaged.
-pub fn encoded<'a>(view: &View<'a>) -> Result<Cow<'a, [u8]>> {
-    if view.has_header() {
-        return view.bytes().map(Cow::Borrowed);
-    }
-    exact::encode(&view.value()?).map(Cow::Owned)
+    exact::encoded(view).map(|bytes| summary(&bytes))
 }
 
 fn summary(bytes: &[u8]) -> String {

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use variant_codec::{EncodeOptions, ErrorKind, Limits, Result, Value};
+use variant_codec::{EncodeOptions, ErrorKind, Limits, Result, Value, View};
 
 use crate::check::Checker;
 
@@ -13,6 +13,17 @@ use crate::check::Checker;
 /// Fails if [`Value::encode`] fails.
 pub fn encode(value: &Value) -> Result<Vec<u8>> {
     value.encode_as(EncodeOptions { precision: None, strict_text: false })
+}
+
+/// The encoding of a value. Adds the header that elements of packed arrays and names of properties lack.
+///
+/// # Errors
+/// Fails if the value is damaged.
+pub fn encoded<'a>(view: &View<'a>) -> Result<Cow<'a, [u8]>> {
+    if view.has_header() {
+        return view.bytes().map(Cow::Borrowed);
+    }
+    encode(&view.value()?).map(Cow::Owned)
 }
 
 /// The canonical encoding of an encoded value, which usually is canonical already.

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anstyle::{AnsiColor, Style};
 use variant_codec::{Error, ErrorKind};
 
-use crate::output::printable;
+use crate::terminal::printable;
 
 /// The result of a command.
 pub type Outcome<T> = Result<T, Failure>;

@@ -13,8 +13,5 @@ pub mod query;
 pub mod repair;
 pub mod show;
 pub mod stats;
+pub mod terminal;
 pub mod textconv;
-
-/// The stack size that debug builds need for 1024 nested typed Dictionaries. Each of them takes five levels of JSON.
-/// Unused stack takes no memory.
-pub const STACK: usize = 512 << 20;

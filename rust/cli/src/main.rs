@@ -12,12 +12,11 @@ use clap_complete::Shell;
 use clap_mangen::Man;
 use variant_codec::godot3::Loss;
 
-use gdvar::STACK;
 use gdvar::check::check;
 use gdvar::compare;
 use gdvar::convert::{To, convert};
 use gdvar::failure::{Failure, Outcome};
-use gdvar::input::{Damage, Format, Input};
+use gdvar::input::{Damage, Format, Input, STACK};
 use gdvar::json::{self, As, Notation};
 use gdvar::output::{Output, Target};
 use gdvar::patch;

@@ -9,11 +9,11 @@ use jaq_all::json::write::{self, Pp, Styles};
 use jaq_all::json::{Val, read};
 use jaq_all::load::FileReportsDisp;
 
-use crate::STACK;
 use crate::failure::{Failure, Outcome};
-use crate::input::{self, Input};
+use crate::input::{self, Input, STACK};
 use crate::json::{self, Notation};
-use crate::output::{Output, printable};
+use crate::output::Output;
+use crate::terminal::printable;
 
 /// Options for the filter's input and the printed results.
 pub struct Options {

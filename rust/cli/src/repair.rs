@@ -56,7 +56,7 @@ pub fn repair(input: &Input, to: &Path, force: bool, out: &mut Output) -> Outcom
     Ok(())
 }
 
-fn report(found: &Found, damage: Option<&str>, to: &Path) -> String {
+fn report(found: &Recovered, damage: Option<&str>, to: &Path) -> String {
     let counted = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     let damaged = damage.map(|damage| format!("the compressed file is damaged: {damage}\n"));
     let lost = found
@@ -71,7 +71,7 @@ fn report(found: &Found, damage: Option<&str>, to: &Path) -> String {
 
 /// The whole and damaged parts of a file of records.
 #[derive(Default)]
-pub struct Found {
+pub struct Recovered {
     /// The ranges of whole records, without their length prefixes.
     pub whole: Vec<Range<usize>>,
     /// The ranges of damage.
@@ -79,9 +79,9 @@ pub struct Found {
 }
 
 /// Finds whole records. No record may contain bytes in the ranges `filled`, which replace damage.
-pub fn search(bytes: &[u8], filled: &[Range<usize>], is_godot3: bool) -> Found {
+pub fn search(bytes: &[u8], filled: &[Range<usize>], is_godot3: bool) -> Recovered {
     let search = Search { bytes, filled, is_godot3, limits: input::limits() };
-    let (mut found, mut at) = (Found::default(), 0);
+    let (mut found, mut at) = (Recovered::default(), 0);
     while at < bytes.len() {
         if let Some(record) = search.record_at(at) {
             at = record.end;

@@ -7,9 +7,9 @@ use variant_codec::error::quoted;
 use variant_codec::outline::{Node, Outline, Role};
 use variant_codec::{Error, ErrorKind, VariantType, View, frames};
 
-use crate::compare::encoded;
+use crate::exact::encoded;
 use crate::failure::{Failure, Outcome, in_words};
-use crate::input::{Input, Place, no_record};
+use crate::input::{Input, ValuePath, no_record};
 use crate::output::Output;
 
 const NAME: Style = AnsiColor::Cyan.on_default();
@@ -20,12 +20,12 @@ const BAD: Style = AnsiColor::Red.on_default().bold();
 
 /// Prints the value at the path as a tree. Prints a damaged value up to the damage, and then fails.
 pub fn show(input: &Input, path: &str, offsets: bool, most: usize, out: &mut Output) -> Outcome<()> {
-    let place = Place::of(input, path)?;
+    let path = ValuePath::of(input, path)?;
     let mut out = out.text();
-    let shown = if place.steps.is_empty() {
-        show_values(input, &place, offsets, most, &mut out)
+    let shown = if path.steps.is_empty() {
+        show_values(input, &path, offsets, most, &mut out)
     } else {
-        show_part(input, &place, offsets, most, &mut out)
+        show_part(input, &path, offsets, most, &mut out)
     };
     if let Some(damage) = &input.damage {
         writeln!(out, "{BAD}the compressed file is damaged: {damage}{BAD:#}").map_err(Failure::output)?;
@@ -37,12 +37,12 @@ pub fn show(input: &Input, path: &str, offsets: bool, most: usize, out: &mut Out
 /// Prints the records that the path selects, or the single value, in the format in which they are stored.
 fn show_values(
     input: &Input,
-    place: &Place<'_>,
+    path: &ValuePath<'_>,
     offsets: bool,
     most: usize,
     out: &mut dyn Write,
 ) -> Outcome<()> {
-    let wanted = place.record.map_or(0..u64::MAX, |record| record..record.saturating_add(1));
+    let wanted = path.record.map_or(0..u64::MAX, |record| record..record.saturating_add(1));
     let (mut is_damaged, mut is_found) = (false, false);
     let mut tree = |index: u64, start: u64, bytes: &[u8], torn: Option<&Error>| {
         let outline = match input.godot3 {
@@ -75,7 +75,7 @@ fn show_values(
         read = Ok(());
     }
     read?;
-    match place.record {
+    match path.record {
         Some(record) if !is_found => Err(no_record(input, record)),
         _ if is_damaged => Err(Failure::Data(String::new())),
         _ => Ok(()),
@@ -85,7 +85,7 @@ fn show_values(
 /// Prints a part of each value that the path selects.
 fn show_part(
     input: &Input,
-    place: &Place<'_>,
+    path: &ValuePath<'_>,
     offsets: bool,
     most: usize,
     out: &mut dyn Write,
@@ -96,7 +96,7 @@ fn show_part(
             input.name
         )));
     }
-    place.each(input, |index, offset, view: View<'_>| {
+    path.each(input, |index, offset, view: View<'_>| {
         let failed = |error| Failure::data_in(&input.name_of(index), error, offset);
         let start = offset + view.range().map_err(failed)?.start as u64;
         let bytes = &encoded(&view).map_err(failed)?;

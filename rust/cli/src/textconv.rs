@@ -9,7 +9,8 @@ use variant_codec::{Object, Value};
 
 use crate::failure::{Failure, Outcome, in_words};
 use crate::input::{self, Format, Input};
-use crate::output::{ForTerminal, Output};
+use crate::output::Output;
+use crate::terminal::ForTerminal;
 
 /// The maximum length of a path in bytes. A longer path is truncated, so that many values do not each repeat
 /// a long key.

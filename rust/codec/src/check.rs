@@ -6,16 +6,17 @@ use std::ops::Range;
 use hashbrown::HashTable;
 
 use crate::decoder::Decoder;
-use crate::dialect::Godot4;
 use crate::encoder::{EncodeOptions, Measure};
 use crate::ends::Ends;
 use crate::error::Result;
 use crate::events::Source as _;
 use crate::format::{self, ContainerKind, Lane, Shape, VariantType};
 use crate::limits::{ALL_TYPES, Limits, Strictness};
-use crate::stream::ValueBuilder;
+use crate::value::builder::ValueBuilder;
+use crate::wire::cursor::{Cursor, Padded, RawElementType};
+use crate::wire::dialect::Godot4;
+use crate::wire::header::Header;
 use crate::wire::header::bits::{BOOL, FLOAT, INT, NIL, STRING, STRING_NAME, WIDE_FLOAT, WIDE_INT};
-use crate::wire::{Cursor, Declared, Header, Padded};
 
 /// Returns the end of the value at the start of `bytes` if strict reading within `limits` certainly accepts
 /// it and no Dictionary repeats a key. `None` leaves the question open: decode the value to find out.
@@ -203,7 +204,7 @@ impl Checker<'_> {
             if followed == index
                 && let Some(row) = row
                 && let Some(known) = self.rows.keys.get(row + index)
-                && self.cursor.passes(self.rows.learned.get(known.range())?)
+                && self.cursor.skip_if_next(self.rows.learned.get(known.range())?)
             {
                 followed += 1;
             } else {
@@ -260,12 +261,12 @@ impl Checker<'_> {
     #[inline(always)]
     fn declared(&mut self, kind: ContainerKind) -> Option<u8> {
         match self.cursor.declared(kind)? {
-            Declared::Untyped => Some(ANY),
-            Declared::Builtin(id) => {
+            RawElementType::Untyped => Some(ANY),
+            RawElementType::Builtin(id) => {
                 let ty = VariantType::from_id(u8::try_from(id).ok()?)?;
                 (!matches!(ty, VariantType::Nil | VariantType::Object)).then_some(ty.id())
             }
-            Declared::Class(_) | Declared::Script(_) => None,
+            RawElementType::Class(_) | RawElementType::Script(_) => None,
         }
     }
 

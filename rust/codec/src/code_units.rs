@@ -39,12 +39,12 @@ pub(crate) const BOM: u32 = 0xFEFF;
 /// The UTF-8 length of units that take at most four bytes each. Branch-free, so that the compiler vectorises
 /// it.
 fn utf8_len_to_4(units: &[u32]) -> usize {
-    // The sum of a part fits in a u32, so the vectorised additions are as wide as the units.
-    let part = |units: &[u32]| {
+    // The sum of a chunk fits in a u32, so the vectorised additions are as wide as the units.
+    let chunk_len = |units: &[u32]| {
         let beyond = |unit: u32, limit: u32| u32::from(unit >= limit);
         units.iter().map(|&u| 1 + beyond(u, 0x80) + beyond(u, 0x800) + beyond(u, 0x1_0000)).sum::<u32>()
     };
-    units.chunks(1 << 16).map(|units| part(units) as usize).sum()
+    units.chunks(1 << 16).map(|units| chunk_len(units) as usize).sum()
 }
 
 #[inline(never)]

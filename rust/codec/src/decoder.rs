@@ -9,13 +9,15 @@ mod parts;
 mod texts;
 
 use crate::changes::{Change, Loss};
-use crate::dialect::{Dialect, Godot3, Godot4};
 use crate::error::{Error, ErrorKind, Limit, Locate, Oddity, Result};
-use crate::events::{ElementType, Lanes, Part, Precision, Sink, Source, Text};
+use crate::events::{ElementType, Part, Sink, Source, Text};
 use crate::findings::{Notes, Span, SpanKind, Spans};
 use crate::format::{self, Lane, Shape, VariantType};
+use crate::lanes::{Lanes, Precision};
 use crate::limits::{Budget, Limits, Spent, Strictness};
-use crate::wire::{Cursor, Header};
+use crate::wire::cursor::Cursor;
+use crate::wire::dialect::{Dialect, Godot3, Godot4};
+use crate::wire::header::Header;
 
 /// Limit on how many times the input may be skimmed for split points.
 const MAX_SKIMS: usize = 3;

@@ -1,12 +1,13 @@
 //! Encodes events as bytes of Godot 3, and replaces types that Godot 3 lacks.
 
 use crate::changes::{Change, Loss, add_change};
-use crate::dialect::Godot3;
 use crate::encoder::Encoder;
 use crate::error::{Error, ErrorKind, Result};
-use crate::events::{ElementType, Lanes, NodePathParts, Precision, Sink, Text};
+use crate::events::{ElementType, NodePathParts, Sink, Text};
 use crate::format::{Lane, Shape, VariantType};
+use crate::lanes::{Lanes, Precision};
 use crate::output::Output;
+use crate::wire::dialect::Godot3;
 
 /// The replacement for a type that Godot 3 lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,12 +3,12 @@
 use std::marker::PhantomData;
 
 use crate::code_units::{BOM, Utf8Rule, utf8_len};
-use crate::dialect::{Dialect, Godot3, Godot4};
 use crate::error::{ErrorKind, Result};
-use crate::events::{ElementType, Lanes, NodePathParts, Precision, Sink, Text};
+use crate::events::{ElementType, NodePathParts, Sink, Text};
 use crate::format::{self, ContainerKind, Lane, Shape, VariantType};
-use crate::lanes;
+use crate::lanes::{self, Lanes, Precision};
 use crate::output::{Count, Output};
+use crate::wire::dialect::{Dialect, Godot3, Godot4};
 
 /// Options of an [`Encoder`].
 #[derive(Clone, Copy, Debug)]

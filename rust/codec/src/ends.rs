@@ -4,7 +4,7 @@
 use crate::error::Result;
 use crate::events::{ElementType, Sink, Text};
 use crate::format::VariantType;
-use crate::wire::Header;
+use crate::wire::header::Header;
 
 /// The minimum size in bytes of a recorded container. Smaller ones are walked again.
 const SMALLEST: usize = 256;

@@ -18,8 +18,8 @@
 
 use crate::error::{Error, QUOTED, Result, quoted};
 use crate::format::VariantType;
-use crate::wire::Header;
-pub use crate::wire::lanes::{Lanes, Precision};
+use crate::lanes::{Lanes, Precision};
+use crate::wire::header::Header;
 
 /// Text in the form that its source has; the sink converts it at most once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,7 +86,7 @@ impl ElementType<'_> {
 
     /// Whether a value of type `found` fits: any type if untyped, else the same type. Nil also fits Object.
     #[inline(always)]
-    pub fn takes(&self, found: VariantType) -> bool {
+    pub fn accepts(&self, found: VariantType) -> bool {
         match self.builtin() {
             None => true,
             Some(ty) => ty == found || (ty == VariantType::Object && found == VariantType::Nil),

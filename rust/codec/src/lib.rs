@@ -39,7 +39,9 @@ pub mod error;
 mod events;
 mod findings;
 mod fingerprint;
+pub mod format;
 pub mod frames;
+pub mod lanes;
 pub mod limits;
 pub mod outline;
 mod output;
@@ -62,7 +64,7 @@ pub use format::VariantType;
 pub use limits::{Limits, Strictness};
 pub use value::{Array, Dictionary, NodePath, Object, PackedReals, Reals, Value};
 pub use view::View;
-pub use wire::{dialect, format, lanes};
+pub use wire::dialect;
 
 /// Values as events: the traits that produce and consume events, and the types that events carry.
 ///
@@ -70,13 +72,13 @@ pub use wire::{dialect, format, lanes};
 pub mod stream {
     pub use crate::decoder::Decoder;
     pub use crate::encoder::{Encoder, Measure};
-    pub use crate::events::{
-        ElementType, Lanes, NodePathParts, Part, PartSink, Precision, Sink, Source, Text,
-    };
+    pub use crate::events::{ElementType, NodePathParts, Part, PartSink, Sink, Source, Text};
     pub use crate::fingerprint::Fingerprint;
+    pub use crate::lanes::{Lanes, Precision};
     pub use crate::output::{Buffer, Count, Output, Storage};
     pub use crate::value::builder::ValueBuilder;
-    pub use crate::wire::{Header, Leaf, Number, leaf, number};
+    pub use crate::wire::header::Header;
+    pub use crate::wire::leaf::{Leaf, Number, leaf, number};
 }
 
 /// Godot 3's format: writing it, and the changes that a conversion in either direction makes.

@@ -16,8 +16,9 @@ use std::sync::{Arc, Mutex};
 
 pub use crate::error::Limit;
 use crate::error::{Error, ErrorKind, Result};
-use crate::events::{ElementType, Precision};
+use crate::events::ElementType;
 use crate::format::{self, Lane, VariantType};
+use crate::lanes::Precision;
 use crate::sync::lock;
 
 /// A mask of all types, one bit each at the position of the type's id.

@@ -14,13 +14,14 @@ use std::ops::Range;
 
 use crate::changes::Loss;
 use crate::decoder::Decoder;
-use crate::dialect::{Dialect, Godot3, Godot4};
 use crate::error::{Error, ErrorKind, QUOTED, Result, counted, quoted};
-use crate::events::{ElementType, Lanes, NodePathParts, Sink, Text};
+use crate::events::{ElementType, NodePathParts, Sink, Text};
 pub use crate::findings::{Notes, Span, SpanKind};
 use crate::format::{ContainerKind, Lane, Shape, VariantType};
+use crate::lanes::Lanes;
 use crate::limits::Limits;
-use crate::wire::Header;
+use crate::wire::dialect::{Dialect, Godot3, Godot4};
+use crate::wire::header::Header;
 
 /// A Dictionary is an object of a registered class if the preview of its first key is this text: see docs/classes.md.
 const CLASS_KEY: &str = "\"@class\"";

@@ -1,8 +1,7 @@
 //! Destinations of encoded bytes: [`Output`] and its implementations.
 
-use crate::code_units as utf8;
 use crate::error::{ErrorKind, Result};
-use crate::format;
+use crate::{code_units as utf8, format};
 
 /// A destination of encoded bytes.
 pub trait Output {

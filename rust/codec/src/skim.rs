@@ -2,11 +2,12 @@
 
 use std::marker::PhantomData;
 
-use crate::dialect::{Dialect, Godot4};
 use crate::ends::Ends;
 use crate::format::{self, Shape, VariantType};
+use crate::wire::cursor::Cursor;
+use crate::wire::dialect::{Dialect, Godot4};
+use crate::wire::header::Header;
 use crate::wire::header::{bits::STRING, fixed_bytes};
-use crate::wire::{Cursor, Header};
 
 /// The deepest nesting of objects that is skipped: each level takes stack.
 const MAX_OBJECTS: u32 = format::MAX_DEPTH;

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::dialect::Godot4;
 use crate::wire::cursor::first_key_starts_with;
+use crate::wire::dialect::Godot4;
 
 /// The first character of a tag.
 pub const START: u8 = b'@';

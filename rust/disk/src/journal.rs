@@ -9,7 +9,10 @@ use std::time::{Duration, Instant};
 use variant_codec::frames::ReadAt;
 use variant_codec::sync::lock;
 
-use crate::{Failure, LONGEST_WAIT, PAUSE, access, locked, open, own_length};
+use crate::access;
+use crate::append::own_length;
+use crate::failure::Failure;
+use crate::locks::{LONGEST_WAIT, PAUSE, locked_by_another, open};
 
 /// The maximum duration of each wait for a writer except the first, and the minimum time between two waits. A
 /// process that appends in a loop rarely pauses, so longer or more frequent waits would not help.
@@ -88,7 +91,7 @@ impl ReadAt for Journal {
                 let message = format!(
                     "{}: {}, which has been writing for more than 5 seconds",
                     self.place.display(),
-                    locked(&self.place)
+                    locked_by_another(&self.place)
                 );
                 Err(io::Error::new(io::ErrorKind::ResourceBusy, message))
             }

@@ -28,7 +28,7 @@ pub fn hold(place: &Path, options: &OpenOptions) -> io::Result<Held> {
 }
 
 /// Opens a file and locks it exclusively. [`leads_to`] detects whether the file has been replaced.
-pub fn hold_in_place(place: &Path, options: &OpenOptions) -> io::Result<Held> {
+pub fn hold_pinned(place: &Path, options: &OpenOptions) -> io::Result<Held> {
     hold(place, options)
 }
 
@@ -105,7 +105,7 @@ pub fn length_at_rest(_place: &Path, file: &File) -> io::Result<Option<u64>> {
 
 /// Copies permissions to a file, and the owner if allowed. Leaves out group permissions if the group could
 /// not be kept.
-pub fn make_alike(file: &File, other: &Metadata) -> io::Result<()> {
+pub fn copy_permissions(file: &File, other: &Metadata) -> io::Result<()> {
     const GROUP: u32 = 0o070;
     const ACCESS: u32 = 0o777;
 
@@ -147,7 +147,7 @@ pub fn sync(file: &File) -> io::Result<()> {
 
 /// Syncs the names in a folder to disk.
 pub fn sync_folder(folder: &Path) {
-    // The new file is already in place, so an error would be misleading.
+    // The new file already has its name, so an error would be misleading.
     drop(File::open(folder).and_then(|folder| sync(&folder)));
 }
 

@@ -37,7 +37,7 @@ pub fn hold(place: &Path, options: &OpenOptions) -> io::Result<Held> {
 }
 
 /// Opens a file and locks it against other writers and replacement: writes to a replaced file would be lost.
-pub fn hold_in_place(place: &Path, options: &OpenOptions) -> io::Result<Held> {
+pub fn hold_pinned(place: &Path, options: &OpenOptions) -> io::Result<Held> {
     opened(place, options, READERS)
 }
 
@@ -78,7 +78,7 @@ pub fn length_at_rest(place: &Path, file: &File) -> io::Result<Option<u64>> {
 }
 
 /// Does nothing: on Windows, permissions come from the folder.
-pub fn make_alike(_file: &File, _other: &Metadata) -> io::Result<()> {
+pub fn copy_permissions(_file: &File, _other: &Metadata) -> io::Result<()> {
     Ok(())
 }
 

@@ -139,7 +139,7 @@ pub struct MessageDecoder<'a> {
 #[derive(Debug, Default)]
 struct Memory {
     /// Records of known fields, of all levels.
-    found: Charged<Found>,
+    found: Charged<FieldRecord>,
     /// Unknown fields, of all levels.
     unknown: Charged<u8>,
     /// Entries of maps, of all levels.
@@ -154,7 +154,7 @@ struct Memory {
 
 /// A record of a known field.
 #[derive(Clone, Copy, Debug)]
-struct Found {
+struct FieldRecord {
     /// The value of the record; for a group, its index in [`Memory::groups`].
     value: u64,
     /// The offset of its tag.
@@ -325,7 +325,7 @@ impl<'a> MessageDecoder<'a> {
 
     /// The range of a message's bytes and, for a group, the index of the first group in it.
     #[inline(always)]
-    fn contents(&self, found: Found) -> (Range<usize>, Option<usize>) {
+    fn contents(&self, found: FieldRecord) -> (Range<usize>, Option<usize>) {
         match found.class {
             Class::StartGroup => {
                 let index = found.value as usize;
@@ -469,7 +469,7 @@ impl<'a> MessageDecoder<'a> {
     }
 
     #[inline(always)]
-    fn number(&self, kind: Kind, found: Found, at: usize) -> Result<Number> {
+    fn number(&self, kind: Kind, found: FieldRecord, at: usize) -> Result<Number> {
         let raw = found.value;
         // The reader has already applied the sign of compact numbers.
         let zigzags = self.options.wire == Wire::Protobuf && matches!(kind, Kind::Sint32 | Kind::Sint64);

@@ -324,7 +324,7 @@ impl<'s> Sink for MessageEncoder<'s> {
             NextValue::Single(field) => {
                 if value == 0 && self.leaves_zero_out(field) {
                     // A field that does not take numbers must refuse a zero rather than omit it.
-                    return if field.kind.takes_numbers() {
+                    return if field.kind.accepts_numbers() {
                         Ok(())
                     } else {
                         Err(self.refuse(VariantType::Int))
@@ -467,7 +467,7 @@ impl<'s> Sink for MessageEncoder<'s> {
         if let NextValue::Map(_) = self.next {
             return self.open(message, Some(field), 0);
         }
-        if field.takes(Class::StartGroup, self.wire) {
+        if field.accepts(Class::StartGroup, self.wire) {
             self.put_tag(field, Class::StartGroup)?;
             return self.open(message, None, 0);
         }

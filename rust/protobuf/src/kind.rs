@@ -78,7 +78,7 @@ impl Kind {
     }
 
     /// Whether fields of this kind accept ints.
-    pub const fn takes_numbers(self) -> bool {
+    pub const fn accepts_numbers(self) -> bool {
         self.can_be_packed() && !matches!(self, Self::Bool)
     }
 

@@ -3,12 +3,11 @@
 use variant_codec::limits::Budget;
 use variant_codec::{Error as CodecError, ErrorKind, Result};
 
-use crate::MAX_NESTING;
 use crate::charged::Charged;
 use crate::error::{Error, Oddity};
 use crate::kind::Class;
 use crate::varint::{LONGEST_TAG, LONGEST_VARINT, short_varint};
-use crate::wire::Wire;
+use crate::wire::{MAX_NESTING, Wire};
 
 /// Reads a range of the input, such as one message. Offsets count from the start of the whole input.
 #[derive(Clone, Copy, Debug)]

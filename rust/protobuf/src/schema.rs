@@ -213,7 +213,7 @@ impl Field {
 
     /// Whether records of this class are read as this field.
     #[inline(always)]
-    pub(crate) fn takes(&self, class: Class, wire: Wire) -> bool {
+    pub(crate) fn accepts(&self, class: Class, wire: Wire) -> bool {
         self.classes[wire as usize] & class.bit() != 0
     }
 
@@ -385,7 +385,7 @@ impl EnumTable {
         self.numbers.get(name).copied()
     }
 
-    pub fn takes(&self, number: i32) -> bool {
+    pub fn accepts(&self, number: i32) -> bool {
         !self.is_closed || self.name_of(number).is_some()
     }
 }

@@ -7,7 +7,7 @@ use std::ops::Add;
 
 use anyhow::{Result, bail, ensure};
 
-use crate::run::Outcome;
+use crate::run::Finished;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
@@ -84,7 +84,7 @@ pub fn complaints(log: &str) -> Vec<&str> {
 }
 
 /// Fails unless the program ended by itself with code 0 and a clean log.
-pub fn clean(outcome: &Outcome) -> Result<()> {
+pub fn clean(outcome: &Finished) -> Result<()> {
     let mut faults = Vec::new();
     if let Some(end) = outcome.bad_end() {
         faults.push(format!("Godot {end}"));
@@ -102,7 +102,7 @@ pub fn clean(outcome: &Outcome) -> Result<()> {
 }
 
 /// Fails unless the run ended cleanly, counted at least one check, and no check failed.
-pub fn suite(outcome: &Outcome) -> Result<Tally> {
+pub fn suite(outcome: &Finished) -> Result<Tally> {
     let counted = tally(&outcome.stdout);
     if let Some(counted) = counted {
         ensure!(counted.failed == 0, "{counted}");

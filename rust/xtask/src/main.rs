@@ -24,6 +24,7 @@ mod project;
 mod python;
 mod run;
 mod sandbox;
+mod screen;
 mod soak;
 mod suite;
 mod test;

@@ -5,15 +5,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
-use tempfile::TempDir;
 
-use crate::archive;
 use crate::godot::Godot;
 use crate::judge::{self, Tally};
 use crate::progress::Progress;
-use crate::project::Project;
-use crate::run::{self, Echo, Outcome};
-use crate::trial::{self, Screen};
+use crate::project::{self, Project};
+use crate::run::{self, Echo, Finished};
+use crate::screen::{Screen, without_vulkan_probe};
 use crate::workspace::{EXTENSION, Workspace};
 
 /// The files of the project, besides the addon.
@@ -33,7 +31,7 @@ const LIMIT: Duration = Duration::from_secs(300);
 /// Fails if the panel's results differ from the engine's, or if the editor prints an error.
 pub fn window(workspace: &Workspace, godot: &Godot, zip: &Path, pictures: Option<&Path>) -> Result<Tally> {
     let screen = Screen::open()?;
-    let folder = install(workspace, zip)?;
+    let folder = project::with_addon(workspace, "panel-", zip, &FILES)?;
     let mut command = Project::new(workspace, godot, folder.path())?.engine(&godot.editor);
     command.arg("--editor").arg("--path").arg(folder.path());
     screen.apply(&mut command);
@@ -43,7 +41,7 @@ pub fn window(workspace: &Workspace, godot: &Godot, zip: &Path, pictures: Option
     }
     let _step = Progress::spinner("driving the panel in an editor window");
     let mut outcome = run::watch(&mut command, Echo::Nothing, LIMIT)?;
-    outcome.log = trial::without_vulkan_probe(&outcome.log);
+    outcome.log = without_vulkan_probe(&outcome.log);
     judged(&outcome)
 }
 
@@ -52,7 +50,7 @@ pub fn window(workspace: &Workspace, godot: &Godot, zip: &Path, pictures: Option
 /// # Errors
 /// Fails as [`window`] does.
 pub fn headless(workspace: &Workspace, godot: &Godot, zip: &Path) -> Result<Tally> {
-    let folder = install(workspace, zip)?;
+    let folder = project::with_addon(workspace, "panel-", zip, &FILES)?;
     let mut command = Project::new(workspace, godot, folder.path())?.headless();
     command.arg("--editor");
     let _step = Progress::spinner("driving the panel");
@@ -61,21 +59,9 @@ pub fn headless(workspace: &Workspace, godot: &Godot, zip: &Path) -> Result<Tall
 
 /// Judges the editor's output. The panel must not cause engine warnings. From Godot 4.5 on, a warning names
 /// the script that causes it.
-fn judged(outcome: &Outcome) -> Result<Tally> {
+fn judged(outcome: &Finished) -> Result<Tally> {
     let warned =
         outcome.log.contains("WARNING:") && outcome.log.contains(&format!("(res://addons/{EXTENSION}/"));
     let tally = if warned { Err(anyhow!("the engine warned of the panel")) } else { judge::suite(outcome) };
     tally.with_context(|| format!("the editor printed:\n{}", outcome.log))
-}
-
-/// A new project with the addon from the zip.
-fn install(workspace: &Workspace, zip: &Path) -> Result<TempDir> {
-    let folder = tempfile::Builder::new().prefix("panel-").tempdir_in(&workspace.target)?;
-    archive::unpack(zip, folder.path())?;
-    for (name, text) in FILES {
-        let file = folder.path().join(name);
-        fs::create_dir_all(file.parent().expect("it was just joined"))?;
-        fs::write(&file, text)?;
-    }
-    Ok(folder)
 }

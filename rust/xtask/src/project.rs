@@ -83,6 +83,29 @@ pub fn copied_with(workspace: &Workspace, put: impl FnOnce(&Path) -> Result<Path
     Ok(folder)
 }
 
+/// A new project with these files and the addon from the zip.
+pub fn with_addon(
+    workspace: &Workspace,
+    prefix: &str,
+    zip: &Path,
+    files: &[(&str, &str)],
+) -> Result<TempDir> {
+    let folder = tempfile::Builder::new().prefix(prefix).tempdir_in(&workspace.target)?;
+    archive::unpack(zip, folder.path())?;
+    add_files(folder.path(), files)?;
+    Ok(folder)
+}
+
+/// Writes files, given as path and text, into a folder.
+pub fn add_files(folder: &Path, files: &[(&str, &str)]) -> Result<()> {
+    for (path, text) in files {
+        let file = folder.join(path);
+        fs::create_dir_all(file.parent().expect("it was just joined"))?;
+        fs::write(&file, text)?;
+    }
+    Ok(())
+}
+
 /// The variables for the engine's folders of data, settings and caches on Linux and on Windows.
 const HOMES: [(&str, &str); 5] = [
     ("XDG_DATA_HOME", "data"),

@@ -26,7 +26,7 @@ pub enum Echo {
 }
 
 #[derive(Debug)]
-pub struct Outcome {
+pub struct Finished {
     /// The exit status; `None` if the program was killed at its time limit or because it was silent after a
     /// script error.
     pub status: Option<ExitStatus>,
@@ -37,7 +37,7 @@ pub struct Outcome {
     pub elapsed: Duration,
 }
 
-impl Outcome {
+impl Finished {
     /// The exit code, if the program ended by itself.
     pub fn code(&self) -> Option<i32> {
         self.status.and_then(|status| status.code())
@@ -54,7 +54,7 @@ impl Outcome {
 }
 
 /// Runs `command` for at most `limit`, and keeps its output without colour codes.
-pub fn watch(command: &mut Command, echo: Echo, limit: Duration) -> Result<Outcome> {
+pub fn watch(command: &mut Command, echo: Echo, limit: Duration) -> Result<Finished> {
     let started = Instant::now();
     let errors = if echo == Echo::DirectErrors { Stdio::inherit() } else { Stdio::piped() };
     let mut child = command
@@ -72,7 +72,7 @@ pub fn watch(command: &mut Command, echo: Echo, limit: Duration) -> Result<Outco
     }
     drop(send);
 
-    let mut outcome = Outcome {
+    let mut outcome = Finished {
         status: None,
         log: String::new(),
         stdout: String::new(),
@@ -150,7 +150,7 @@ pub fn read(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-impl Outcome {
+impl Finished {
     fn keep(&mut self, is_error: bool, line: &str, echo: Echo) {
         if echo != Echo::Nothing {
             if is_error {

@@ -10,6 +10,7 @@ use crate::build::{self, Build};
 use crate::checklist::Checklist;
 use crate::crates;
 use crate::demo;
+use crate::docs;
 use crate::godot::{self, Godot};
 use crate::judge::{self, Tally};
 use crate::package;
@@ -33,8 +34,8 @@ const STEPS: &[Step] = &[
     step("package", |on| plain(on.zip())),
     step("first open of a new project", |on| on.trial()?.first_open()),
     step("a script in that project", |on| on.trial()?.script()),
-    step("snippets of the documentation", |on| on.trial()?.snippets()),
-    step("help in the editor", |on| on.trial()?.help()),
+    step("snippets of the documentation", |on| docs::snippets::check(on.trial()?)),
+    step("help in the editor", |on| docs::help::check(on.trial()?)),
     step("exported game", |on| on.trial()?.exported_game(template(on)?)).unless(no_template),
     step("editor panel", |on| panel::headless(on.workspace, on.godot, on.zip()?)),
     step("quitting", |on| on.trial()?.quit(5)),

@@ -1,9 +1,7 @@
 //! `cargo xtask trial`: the packaged addon in a new project, as users install it.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -11,16 +9,15 @@ use tempfile::TempDir;
 
 use crate::archive;
 use crate::build::{self, Build, Profile};
-use crate::docs::help;
-use crate::docs::snippets::{self, Snippet};
 use crate::export;
 use crate::godot::{self, Godot};
 use crate::judge::{self, Tally};
 use crate::package;
 use crate::panel;
 use crate::progress::Progress;
-use crate::project::Project;
-use crate::run::{self, Echo, Outcome};
+use crate::project::{self, Project};
+use crate::run::{self, Echo, Finished};
+use crate::screen::{Screen, without_vulkan_probe};
 use crate::workspace::{EXTENSION, Workspace};
 
 /// The files of the project, besides the addon.
@@ -59,8 +56,8 @@ const FILTERED: &str = "syntax = \"proto3\"; // filtered\n";
 /// The number of frames after which the editor has finished its first scan, loaded extensions and enabled
 /// plugins.
 const SETTLED: &str = "400";
-const EDITOR_LIMIT: Duration = Duration::from_secs(300);
-const RUN_LIMIT: Duration = Duration::from_secs(120);
+pub const EDITOR_LIMIT: Duration = Duration::from_secs(300);
+pub const RUN_LIMIT: Duration = Duration::from_secs(120);
 /// The time limit of a run that quits. A batch and a quit take well under a second. A run that takes longer
 /// has a thread that keeps the process alive.
 const QUIT_LIMIT: Duration = Duration::from_secs(30);
@@ -114,21 +111,15 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<()> {
 
 /// An empty project with the addon from the zip.
 pub struct Trial<'a> {
-    workspace: &'a Workspace,
+    pub workspace: &'a Workspace,
     godot: &'a Godot,
-    folder: TempDir,
+    pub folder: TempDir,
 }
 
 impl<'a> Trial<'a> {
     /// Unpacks `zip` into a new project, which is removed on drop.
     pub fn install(workspace: &'a Workspace, godot: &'a Godot, zip: &Path) -> Result<Self> {
-        let folder = tempfile::Builder::new().prefix("trial-").tempdir_in(&workspace.target)?;
-        archive::unpack(zip, folder.path())?;
-        for (name, text) in FILES {
-            let file = folder.path().join(name);
-            fs::create_dir_all(file.parent().expect("it was just joined"))?;
-            fs::write(&file, text)?;
-        }
+        let folder = project::with_addon(workspace, "trial-", zip, &FILES)?;
         Ok(Self { workspace, godot, folder })
     }
 
@@ -216,52 +207,6 @@ impl<'a> Trial<'a> {
         Ok(Tally { passed: 1, failed: 0 })
     }
 
-    /// Checks that the editor's help describes all that the extension registers. The project must have been
-    /// opened before.
-    pub fn help(&self) -> Result<Tally> {
-        let project = self.project()?;
-        let pages = self.folder.path().join("pages.json");
-        let step = Progress::spinner("reading the help in the editor");
-        let read = || {
-            let mut command = project.headless();
-            command.args(["--editor", "--", "--pages"]).arg(&pages);
-            run::watch(&mut command, Echo::Nothing, EDITOR_LIMIT)
-        };
-        let mut outcome = read()?;
-        // The editor may crash, because its threads can still write to the help while the editor shows it.
-        if judge::crashed_outside_of(EXTENSION, &outcome.log) {
-            println!("the editor crashed in its own code, and is asked again:\n{}", outcome.log);
-            outcome = read()?;
-        }
-        self.judge_editor(outcome)?;
-        step.done();
-
-        // `--doctool` runs last, because it removes the help cache that the editor needs for extensions.
-        let listed = tempfile::tempdir_in(&self.workspace.target)?;
-        let mut command = project.headless();
-        command.arg("--doctool").arg(listed.path()).arg("--gdextension-docs");
-        let outcome = run::watch(&mut command, Echo::Nothing, RUN_LIMIT)?;
-        judge::clean(&outcome).with_context(|| format!("`--doctool` printed:\n{}", outcome.log))?;
-        help::judge(&listed.path().join("doc_classes"), &serde_json::from_str(&fs::read_to_string(pages)?)?)
-    }
-
-    pub fn snippets(&self) -> Result<Tally> {
-        let snippets = snippets::all(self.workspace)?;
-        snippets::write(&snippets, &self.folder.path().join("snippets"))?;
-        let project = self.project()?;
-        let run = |script: &str| {
-            let outcome = run::watch(&mut project.script(script, &[]), Echo::Nothing, RUN_LIMIT)?;
-            judge::clean(&outcome).with_context(|| format!("the snippets printed:\n{}", outcome.log))?;
-            anyhow::Ok(outcome)
-        };
-        for program in snippets.iter().filter_map(Snippet::program) {
-            run(&format!("res://snippets/{program}"))?;
-        }
-        let outcome = run("res://snippets.gd")?;
-        let judged = snippets::judge(&snippets, &outcome.stdout)?;
-        Ok(judged + snippets::judge_example(self.workspace, &self.folder.path().join("characters.dat"))?)
-    }
-
     /// Exports a game that compares a batch, and runs it. The project must have been opened before.
     pub fn exported_game(&self, template: &Path) -> Result<Tally> {
         self.add_schemas()?;
@@ -278,11 +223,7 @@ impl<'a> Trial<'a> {
     /// Adds circular links and schemas. `main.gd` expects some of the schemas in the game.
     fn add_schemas(&self) -> Result<()> {
         let folder = self.folder.path();
-        for (path, text) in SCHEMAS {
-            let file = folder.join(path);
-            fs::create_dir_all(file.parent().expect("it was just joined"))?;
-            fs::write(&file, text)?;
-        }
+        project::add_files(folder, &SCHEMAS)?;
         #[cfg(unix)]
         for link in ["circle", "another_circle"] {
             std::os::unix::fs::symlink(".", folder.join(link))?;
@@ -290,11 +231,11 @@ impl<'a> Trial<'a> {
         Ok(())
     }
 
-    fn project(&self) -> Result<Project<'_>> {
+    pub fn project(&self) -> Result<Project<'_>> {
         Project::new(self.workspace, self.godot, self.folder.path())
     }
 
-    fn judge_editor(&self, outcome: Outcome) -> Result<()> {
+    pub fn judge_editor(&self, outcome: Finished) -> Result<()> {
         judge::clean(&outcome).with_context(|| format!("the editor printed:\n{}", outcome.log))?;
         ensure!(
             outcome.log.contains("trial: plugin enabled: true, class known: true"),
@@ -328,69 +269,4 @@ fn with_another_message(mut library: Vec<u8>) -> Result<Vec<u8>> {
     let place = place.context("the library does not hold its message in one piece")?;
     library[place..][..old.len()].copy_from_slice(NEW_MESSAGE.as_bytes());
     Ok(library)
-}
-
-/// Removes the errors of the editor's Vulkan probe; a missing Vulkan is not an error of the addon.
-pub fn without_vulkan_probe(log: &str) -> String {
-    let mut kept: Vec<&str> = Vec::new();
-    for line in log.lines() {
-        if line.trim_start().starts_with("at: ") && line.contains("(drivers/vulkan/") {
-            kept.pop();
-        } else {
-            kept.push(line);
-        }
-    }
-    kept.join("\n")
-}
-
-/// A virtual display, which closes on drop.
-pub struct Screen {
-    server: Child,
-    name: String,
-}
-
-impl Screen {
-    /// Opens a display of 1280 × 800 pixels.
-    pub fn open() -> Result<Self> {
-        let program =
-            which::which("Xvfb").context("Xvfb is not installed; on Debian: apt-get install xvfb")?;
-        let mut server = Command::new(program)
-            .args(["-displayfd", "1", "-screen", "0", "1280x800x24", "-nolisten", "tcp"])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .context("cannot start Xvfb")?;
-        let mut number = String::new();
-        let output = server.stdout.take().expect("its output is piped");
-        BufReader::new(output).read_line(&mut number)?;
-        let screen = Self { server, name: format!(":{}", number.trim()) };
-        ensure!(screen.name.len() > 1, "Xvfb opened no display");
-        Ok(screen)
-    }
-
-    pub fn apply(&self, engine: &mut Command) {
-        engine
-            .args(["--rendering-driver", "opengl3", "--audio-driver", "Dummy"])
-            .env("DISPLAY", &self.name)
-            .env_remove("WAYLAND_DISPLAY");
-    }
-}
-
-impl Drop for Screen {
-    fn drop(&mut self) {
-        // The server may have exited already.
-        let _ = self.server.kill();
-        let _ = self.server.wait();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_vulkan_probe_is_ignored() {
-        let log = "a\nERROR: no surface\n   at: init (drivers/vulkan/context.cpp:1)\nERROR: x\n   at: f (core/y.cpp:2)";
-        assert_eq!(without_vulkan_probe(log), "a\nERROR: x\n   at: f (core/y.cpp:2)");
-    }
 }

@@ -10,10 +10,9 @@ use serde::de::{Error as _, SeqAccess, Visitor};
 use variant_codec::{Error, Limits, Result, Value, frames};
 
 use crate::check::Checker;
-use crate::compare;
 use crate::exact;
 use crate::failure::{Failure, Outcome};
-use crate::input::{self, Input, Place};
+use crate::input::{self, Input, ValuePath};
 use crate::output::{self, Output, Target};
 use plain::Plain;
 
@@ -77,15 +76,15 @@ pub fn json(input: &Input, lines: bool, notation: Notation, out: &mut Output) ->
 
 /// Prints the part at a path, as JSON or encoded.
 pub fn get(input: &Input, path: &str, notation: Notation, as_bytes: bool, out: &mut Output) -> Outcome<()> {
-    let place = Place::of(input, path)?;
+    let selected = ValuePath::of(input, path)?;
     let mut encoded = Vec::new();
-    let are_records = input.has_records && place.record.is_none();
-    place.each(input, |index, offset, view| {
+    let are_records = input.has_records && selected.record.is_none();
+    selected.each(input, |index, offset, view| {
         let failed = |error| Failure::data_in(&input.name_of(index), error, offset);
         // Decode every part, even to print its bytes: damage must be found before anything is printed.
         let value = view.value().map_err(failed)?;
         if as_bytes {
-            let bytes = compare::encoded(&view).map_err(failed)?;
+            let bytes = exact::encoded(&view).map_err(failed)?;
             if are_records {
                 return frames::try_append(&mut encoded, &bytes).map_err(failed);
             }

@@ -3,14 +3,14 @@
 use std::ops::Range;
 
 use super::Decoder;
-use crate::dialect::Dialect;
 use crate::error::{ErrorKind, Locate, Oddity, Result, Step};
 use crate::events::{ElementType, Sink, Source};
 use crate::findings::SpanKind;
 use crate::format::{self, ContainerKind, VariantType};
 use crate::limits::Strictness;
-use crate::wire::header::run_bytes;
-use crate::wire::{Declared, Header};
+use crate::wire::cursor::RawElementType;
+use crate::wire::dialect::Dialect;
+use crate::wire::header::{Header, run_bytes};
 
 impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     #[inline]
@@ -19,8 +19,8 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         let start = self.cursor;
         let at = start.position();
         let element = match self.cursor.declared(kind).ok_or_else(|| start.declared_fault(kind))? {
-            Declared::Untyped => return Ok(ElementType::Untyped),
-            Declared::Builtin(id) => {
+            RawElementType::Untyped => return Ok(ElementType::Untyped),
+            RawElementType::Builtin(id) => {
                 self.span(at, SpanKind::ElementType);
                 self.span(at + 4, SpanKind::Content);
                 let ty = u8::try_from(id).ok().and_then(VariantType::from_id);
@@ -32,7 +32,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
                     ty => ElementType::Builtin(ty),
                 }
             }
-            Declared::Class(name) => {
+            RawElementType::Class(name) => {
                 let name = self.padded_name(name, at)?;
                 self.budget.name(name.as_bytes()).at(at)?;
                 match name {
@@ -43,7 +43,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
                     name => ElementType::Class(name.into()),
                 }
             }
-            Declared::Script(path) => {
+            RawElementType::Script(path) => {
                 let path = self.padded_name(path, at)?;
                 self.odd(!path.starts_with(format::SCRIPT_PATH_PREFIX), at, Oddity::ScriptPath)?;
                 if objects {
@@ -75,7 +75,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     /// The type of the next value, if a typed container does not accept it.
     #[inline(always)]
     pub(super) fn misfit(&self, element: &ElementType<'_>) -> Option<VariantType> {
-        self.next_type().filter(|found| !element.takes(*found))
+        self.next_type().filter(|found| !element.accepts(*found))
     }
 
     /// Refuses or notes a value that the engine converts or drops.
@@ -171,7 +171,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         let Header { ty, bits } = header;
         if bits & !D::header_mask(ty) != 0
             || self.depth > self.budget.limits.deepest()
-            || (self.strictness == Strictness::Strict && !element.takes(ty))
+            || (self.strictness == Strictness::Strict && !element.accepts(ty))
         {
             return Ok(0);
         }

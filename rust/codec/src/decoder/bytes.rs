@@ -1,13 +1,14 @@
 //! Reads numbers, counts and texts, and reports errors and oddities.
 
 use super::Decoder;
-use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Foreign, Limit, Oddity, Result};
 use crate::findings::SpanKind;
 use crate::format::{self, VariantType};
 use crate::lanes;
 use crate::limits::Strictness;
-use crate::wire::{Cursor, Header, Padded};
+use crate::wire::cursor::{Cursor, Padded};
+use crate::wire::dialect::Dialect;
+use crate::wire::header::Header;
 
 impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     #[cold]

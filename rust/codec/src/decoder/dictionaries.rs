@@ -1,12 +1,12 @@
 //! Decodes Dictionaries.
 
 use super::Decoder;
-use crate::dialect::Dialect;
 use crate::error::{Locate, Result, Step};
 use crate::events::{ElementType, Sink, Source};
 use crate::format::{self, VariantType};
 use crate::limits::Strictness;
-use crate::wire::Header;
+use crate::wire::dialect::Dialect;
+use crate::wire::header::Header;
 
 impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     /// The declared types of keys and values in a Dictionary with this header, and the number of entries.

@@ -3,14 +3,15 @@
 use std::ops::Range;
 
 use super::Decoder;
-use crate::dialect::Dialect;
 use crate::encoder::{EncodeOptions, Measure};
 use crate::error::{Error, Locate, Result, Step};
-use crate::events::{ElementType, Precision, Sink, Source, Text};
+use crate::events::{ElementType, Sink, Source, Text};
 use crate::format::{Lane, MAX_KEY_DEPTH, Shape, VariantType};
+use crate::lanes::Precision;
 use crate::limits::{Limits, Strictness};
 use crate::skim::Skimmer;
-use crate::wire::Header;
+use crate::wire::dialect::Dialect;
+use crate::wire::header::Header;
 
 /// The head of a value: the data before its nested values.
 #[derive(Clone, Copy, Debug)]
@@ -135,8 +136,8 @@ impl<'a, D: Dialect> Decoder<'a, D> {
             written.map_err(inside)?;
             sink.end_element(&mut array).at(at)?;
             let key_at = at;
-            let passed = self.pass();
-            passed.map_err(|error| match are_names {
+            let skipped = self.skip_value();
+            skipped.map_err(|error| match are_names {
                 true => inside(error),
                 false => error.inside(self.step_of_key(key_at, index)),
             })?;
@@ -146,18 +147,18 @@ impl<'a, D: Dialect> Decoder<'a, D> {
 
     /// Skips the value that starts here. If that fails, decodes the value to find the error.
     #[inline]
-    pub(crate) fn pass(&mut self) -> Result<()> {
+    pub(crate) fn skip_value(&mut self) -> Result<()> {
         let mut skimmer = Skimmer::<D>::at(self.cursor);
         if skimmer.skip_all().is_some() {
             self.cursor.jump(skimmer.position());
             return Ok(());
         }
-        self.pass_by_reading()
+        self.skip_by_reading()
     }
 
     #[cold]
     #[inline(never)]
-    fn pass_by_reading(&mut self) -> Result<()> {
+    fn skip_by_reading(&mut self) -> Result<()> {
         self.write_into(&mut Measure::counting(EncodeOptions::default()))
     }
 
@@ -167,7 +168,7 @@ impl<'a, D: Dialect> Decoder<'a, D> {
 
     /// Skips the length-prefixed text that starts here.
     #[inline]
-    pub(crate) fn pass_text(&mut self) -> Result<()> {
+    pub(crate) fn skip_text(&mut self) -> Result<()> {
         self.counted_bytes(true).map(drop)
     }
 

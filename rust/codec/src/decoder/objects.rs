@@ -1,11 +1,11 @@
 //! Decodes objects.
 
 use super::Decoder;
-use crate::dialect::Dialect;
 use crate::error::{ErrorKind, Locate, Oddity, Result, Step};
 use crate::events::{ElementType, Sink, Source};
 use crate::format::VariantType;
-use crate::wire::Header;
+use crate::wire::dialect::Dialect;
+use crate::wire::header::Header;
 
 /// The key for the class in a Dictionary that replaces an object; no property can have this name.
 const CLASS_KEY: &str = "class";

@@ -1,11 +1,11 @@
 //! Splits large values into parts for other decoders.
 
 use super::Decoder;
-use crate::dialect::Dialect;
 use crate::error::{Error, Result, Step};
 use crate::events::{ElementType, Part, PartSink, Sink};
 use crate::format::VariantType;
 use crate::skim::Skimmer;
+use crate::wire::dialect::Dialect;
 
 impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     /// The part size that the sink wants. `None` if the sink takes no parts, and for Godot 3's format, which

@@ -1,12 +1,11 @@
 //! Decodes text, and types that consist of several texts.
 
 use super::Decoder;
-use crate::dialect::Dialect;
 use crate::error::{ErrorKind, Locate, Oddity, Result, Step};
 use crate::events::{NodePathParts, Sink, Text};
 use crate::format;
-use crate::wire::cursor::NodePathCounters;
-use crate::wire::{Cursor, Padded};
+use crate::wire::cursor::{Cursor, NodePathCounters, Padded};
+use crate::wire::dialect::Dialect;
 
 impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     /// Reads a length-prefixed text as the engine does: drops one byte-order mark and stops at the first NUL.

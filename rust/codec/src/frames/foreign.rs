@@ -1,7 +1,6 @@
 //! [`recognise`]: what a file holds.
 
-use super::index::ReadAt;
-use super::scan::read_block;
+use super::read_at::{ReadAt, read_block};
 pub use crate::error::Foreign;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{FRAME_BYTES, Shape, VariantType};

@@ -1,11 +1,10 @@
 //! [`Index`]: the positions of records in a file larger than memory.
 
-use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard};
 
-use super::{record_length, size};
+use super::read_at::ReadAt;
+use super::records::{record_length, size};
 use crate::error::{Error, ErrorKind, Result, Step};
 use crate::format::FRAME_BYTES;
 use crate::sync::lock;
@@ -16,54 +15,6 @@ const STRIDE: u64 = 4 << 10;
 const BLOCK: usize = 64 << 10;
 const NEAR_BLOCK: usize = STRIDE as usize;
 const LONG_BLOCK: usize = 512;
-
-/// Bytes that can be read at any offset, such as those of a file.
-pub trait ReadAt {
-    /// The number of bytes now.
-    ///
-    /// # Errors
-    /// The errors of the file.
-    fn size(&self) -> io::Result<u64>;
-    /// Reads from `at` on and returns the number of bytes read. Fills `into` unless the data ends first.
-    ///
-    /// # Errors
-    /// The errors of the file.
-    fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<usize>;
-}
-
-impl ReadAt for [u8] {
-    fn size(&self) -> io::Result<u64> {
-        Ok(self.len() as u64)
-    }
-
-    fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<usize> {
-        let rest = usize::try_from(at).ok().and_then(|at| self.get(at..)).unwrap_or_default();
-        let count = rest.len().min(into.len());
-        into[..count].copy_from_slice(&rest[..count]);
-        Ok(count)
-    }
-}
-
-impl ReadAt for Mutex<File> {
-    fn size(&self) -> io::Result<u64> {
-        Ok(lock(self).metadata()?.len())
-    }
-
-    fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<usize> {
-        let mut file = lock(self);
-        file.seek(SeekFrom::Start(at))?;
-        let mut done = 0;
-        while done < into.len() {
-            match file.read(&mut into[done..]) {
-                Ok(0) => break,
-                Ok(count) => done += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(done)
-    }
-}
 
 /// The positions of a batch's records, as far as the batch has been walked. Any thread may use the index.
 ///
@@ -113,13 +64,13 @@ impl Index {
         let from = if is_passed { marks.before(index) } else { marks.next };
         let mut walk = self.walk(source, from, if is_passed { NEAR_BLOCK } else { BLOCK })?;
         while walk.index < index {
-            if walk.pass()?.is_none() {
+            if walk.skip_record()?.is_none() {
                 return Ok(None);
             }
-            marks.passed(walk.index, walk.at);
+            marks.note(walk.index, walk.at);
         }
         drop(marks);
-        walk.pass()
+        walk.skip_record()
     }
 
     /// The number of records now. The first call walks over all of them.
@@ -129,8 +80,8 @@ impl Index {
     pub fn count<S: ReadAt + ?Sized>(&self, source: &S) -> Result<u64> {
         let mut marks = self.marks(source)?;
         let mut walk = self.walk(source, marks.next, BLOCK)?;
-        while walk.pass()?.is_some() {
-            marks.passed(walk.index, walk.at);
+        while walk.skip_record()?.is_some() {
+            marks.note(walk.index, walk.at);
         }
         Ok(walk.index)
     }
@@ -169,7 +120,7 @@ impl Marks {
     }
 
     /// Notes that the record at `index` starts at `at`, or would start there if it existed.
-    fn passed(&mut self, index: u64, at: u64) {
+    fn note(&mut self, index: u64, at: u64) {
         if index <= self.next.0 {
             return;
         }
@@ -196,7 +147,7 @@ struct Walk<'s, S: ?Sized> {
 
 impl<S: ReadAt + ?Sized> Walk<'_, S> {
     /// Skips the next record and returns its byte range.
-    fn pass(&mut self) -> Result<Option<Range<u64>>> {
+    fn skip_record(&mut self) -> Result<Option<Range<u64>>> {
         let left = self.size.saturating_sub(self.at);
         if left == 0 {
             return Ok(None);

@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use super::index::{Index, ReadAt};
-use super::{record_length, size};
+use super::index::Index;
+use super::read_at::{ReadAt, read_block};
+use super::records::{record_length, size};
 use crate::error::{Error, ErrorKind, Limit, Result, Step};
 use crate::format::FRAME_BYTES;
 use crate::limits::Limits;
@@ -73,22 +74,5 @@ pub fn scan<S: ReadAt + ?Sized>(
             };
         }
     }
-    Ok(())
-}
-
-/// Reads `wanted` bytes from `at` on, or as many as there are.
-pub(super) fn read_block<S: ReadAt + ?Sized>(
-    source: &S,
-    at: u64,
-    wanted: usize,
-    block: &mut Vec<u8>,
-) -> Result<()> {
-    let left = source.size().map_err(Error::other)?.saturating_sub(at);
-    let count = wanted.min(usize::try_from(left).unwrap_or(usize::MAX));
-    block.clear();
-    block.try_reserve_exact(count).map_err(|_| ErrorKind::OutOfMemory(count))?;
-    block.resize(count, 0);
-    let read = source.read_at(at, block).map_err(Error::other)?;
-    block.truncate(read);
     Ok(())
 }

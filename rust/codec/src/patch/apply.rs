@@ -10,9 +10,10 @@ use super::form::{
 use super::writer::Writer;
 use crate::ends::Ends;
 use crate::error::{Error, ErrorKind, Limit, Result, Step};
-use crate::format::{Shape, VariantType};
+use crate::format::{self, Shape, VariantType};
 use crate::limits::{ALL_TYPES, Limits, Names};
-use crate::view::View;
+use crate::view::{Elements, View};
+use crate::wire::dialect::Godot4;
 
 /// Applies a patch to the encoded value `old`. The limits apply to the old and the new value.
 ///
@@ -148,24 +149,24 @@ fn misfit(reason: impl std::fmt::Display) -> Error {
     Error::new(ErrorKind::Patch(format!("the patch does not fit the value: {reason}").into()))
 }
 
-/// The elements of a change.
-fn parts<'a>(change: &View<'a>) -> Result<Vec<View<'a>>> {
+/// The fields of a change: the elements of its Array.
+fn fields_of<'a>(change: &View<'a>) -> Result<Vec<View<'a>>> {
     if change.ty() != VariantType::Array || change.count()? > 4 {
         return Err(malformed(change, "expected a change: an Array of 2 to 4 elements"));
     }
-    let mut parts = with_capacity(change.count()?)?;
-    for part in change.elements()? {
-        parts.push(part?);
+    let mut fields = with_capacity(change.count()?)?;
+    for field in change.elements()? {
+        fields.push(field?);
     }
-    Ok(parts)
+    Ok(fields)
 }
 
 fn apply_change(writer: &mut Writer, old: &View<'_>, change: &View<'_>, level: u32) -> Result<()> {
     if level > MAX_CHANGES {
         return Err(malformed(change, "expected at most 64 changes around another"));
     }
-    let parts = parts(change)?;
-    match (kind_of(&parts)?, &parts[..]) {
+    let fields = fields_of(change)?;
+    match (kind_of(&fields)?, &fields[..]) {
         (Some(SET), [_, value]) => writer.raw(value.bytes()?),
         (Some(BYTES), [_, bytes]) => {
             const EXPECTED: &str = "expected a PackedByteArray of one encoded value after \"bytes\"";
@@ -193,8 +194,8 @@ fn apply_change(writer: &mut Writer, old: &View<'_>, change: &View<'_>, level: u
 }
 
 /// The kind of a change with these elements.
-fn kind_of<'a>(parts: &[View<'a>]) -> Result<Option<&'a str>> {
-    parts.first().filter(|kind| kind.ty() == VariantType::String).map(|kind| kind.as_str()).transpose()
+fn kind_of<'a>(fields: &[View<'a>]) -> Result<Option<&'a str>> {
+    fields.first().filter(|kind| kind.ty() == VariantType::String).map(|kind| kind.as_str()).transpose()
 }
 
 /// Fails unless the old value is a container of the expected kind with `count` elements.
@@ -280,8 +281,8 @@ fn apply_to_dictionary(
                 continue;
             }
             writer.raw(key_bytes)?;
-            let parts = parts(&change)?;
-            match (kind_of(&parts)?, &parts[..]) {
+            let fields = fields_of(&change)?;
+            match (kind_of(&fields)?, &fields[..]) {
                 (Some(SET), [_, value]) => writer.raw(value.bytes()?)?,
                 (Some(BYTES | DICTIONARY | ARRAY | PACKED), _) => {
                     return Err(misfit(format!("key {} not found", words(&key))));
@@ -336,8 +337,8 @@ fn apply_to_array(writer: &mut Writer, old: &View<'_>, edits: &View<'_>, level: 
     let mut elements = old.elements()?;
     for edit in list(edits)? {
         let edit = edit?;
-        let parts = parts(&edit)?;
-        let [at, rest @ ..] = &parts[..] else { return Err(malformed(&edit, EDIT)) };
+        let fields = fields_of(&edit)?;
+        let [at, rest @ ..] = &fields[..] else { return Err(malformed(&edit, EDIT)) };
         let at = index_of(at)?;
         if at < index {
             return Err(malformed(&edit, "expected edits in the order of their indexes"));
@@ -382,7 +383,7 @@ fn apply_to_array(writer: &mut Writer, old: &View<'_>, edits: &View<'_>, level: 
 const EDIT: &str =
     "expected an Array of an index and a change, or of an index, a count and the inserted elements";
 
-fn list<'a>(edits: &View<'a>) -> Result<crate::view::Elements<'a, crate::dialect::Godot4>> {
+fn list<'a>(edits: &View<'a>) -> Result<Elements<'a, Godot4>> {
     if edits.ty() != VariantType::Array {
         return Err(malformed(edits, "expected an Array of edits"));
     }
@@ -399,8 +400,8 @@ fn apply_to_packed(writer: &mut Writer, old: &View<'_>, edits: &View<'_>) -> Res
     let mut places = old.elements()?;
     for edit in list(edits)? {
         let edit = edit?;
-        let parts = parts(&edit)?;
-        let [at, removed, inserted] = &parts[..] else { return Err(malformed(&edit, EDIT)) };
+        let fields = fields_of(&edit)?;
+        let [at, removed, inserted] = &fields[..] else { return Err(malformed(&edit, EDIT)) };
         let (at, removed) = (index_of(at)?, index_of(removed)?);
         if at < index {
             return Err(malformed(&edit, "expected edits in the order of their indexes"));
@@ -420,7 +421,7 @@ fn apply_to_packed(writer: &mut Writer, old: &View<'_>, edits: &View<'_>) -> Res
     count += total - index;
     writer.set_count(count_at, count);
     let bytes = writer.out().len() - start;
-    writer.raw(&[0; 3][..crate::format::padding(bytes)])
+    writer.raw(&[0; 3][..format::padding(bytes)])
 }
 
 /// Adds a step to the path of an error, unless the error has an offset in the patch.

@@ -136,7 +136,7 @@ fn dictionary(old: &View<'_>, new: &View<'_>, level: u32) -> Result<Change> {
     }
 
     let mut writer = Writer::default();
-    let part_count = writer.container(VariantType::Array)?;
+    let field_count = writer.container(VariantType::Array)?;
     writer.text(DICTIONARY)?;
     let change_count = writer.container(VariantType::Dictionary)?;
     let (mut changes, mut shared) = (0, 0);
@@ -204,8 +204,8 @@ fn dictionary(old: &View<'_>, new: &View<'_>, level: u32) -> Result<Change> {
         order.extend(new_keys.iter().map(|key| positions.get(key).copied().unwrap_or_default()));
         writer.ints(&order)?;
     }
-    let parts = if !is_ordered { 4 } else { 2 + usize::from(!removed.is_empty()) };
-    writer.set_count(part_count, parts);
+    let fields = if !is_ordered { 4 } else { 2 + usize::from(!removed.is_empty()) };
+    writer.set_count(field_count, fields);
     Ok(Change::Inside(writer.into_out()))
 }
 

@@ -2,8 +2,9 @@
 
 use crate::encoder::Encoder;
 use crate::error::Result;
-use crate::events::{ElementType, Lanes, Precision, Sink as _};
+use crate::events::{ElementType, Sink as _};
 use crate::format::{self, VariantType};
+use crate::lanes::{Lanes, Precision};
 
 #[derive(Debug, Default)]
 pub(super) struct Writer {

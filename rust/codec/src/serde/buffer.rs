@@ -50,7 +50,7 @@ fn marked(is_float: bool, count: usize, bits: u32) -> Option<VariantType> {
 }
 
 /// A value or a part of one in the buffer.
-enum Found {
+enum Buffered {
     Whole(Value),
     /// A 32-bit int component. `Float` holds a 32-bit float component.
     Int(i32),
@@ -59,7 +59,7 @@ enum Found {
     Element(VariantType, Value),
 }
 
-impl Found {
+impl Buffered {
     /// Returns the value, or the number of a component.
     fn into_value(self) -> Value {
         match self {
@@ -75,11 +75,11 @@ impl Found {
 }
 
 /// Recovers the value that a sequence was written from.
-fn sequence(found: Vec<Found>) -> Result<Found, Error> {
+fn sequence(found: Vec<Buffered>) -> Result<Buffered, Error> {
     let narrow = found.iter().filter(|found| found.is_narrow()).count();
-    let is_float = found.iter().any(|found| matches!(found, Found::Float(_)));
+    let is_float = found.iter().any(|found| matches!(found, Buffered::Float(_)));
     let element = match found.first() {
-        Some(Found::Element(ty, _)) => Some(*ty),
+        Some(Buffered::Element(ty, _)) => Some(*ty),
         _ => None,
     };
     let whole = if narrow == 0 {
@@ -90,12 +90,12 @@ fn sequence(found: Vec<Found>) -> Result<Found, Error> {
         let wide = found.iter().zip(0..u32::BITS).filter(|(found, _)| !found.is_narrow());
         marked(is_float, found.len(), wide.fold(0, |bits, (_, lane)| bits | 1 << lane))
     };
-    let values = found.into_iter().map(Found::into_value).collect::<Value>();
+    let values = found.into_iter().map(Buffered::into_value).collect::<Value>();
     match whole.map(|ty| (ty, ty.shape())) {
-        None if narrow == 0 => Ok(Found::Whole(values)),
+        None if narrow == 0 => Ok(Buffered::Whole(values)),
         None => Err(ErrorKind::Message("components of an unknown type".into()).into()),
-        Some((ty, Shape::Packed(..))) if narrow != 0 && mark(ty) != 0 => Ok(Found::Element(ty, values)),
-        Some((ty, _)) => form::read(ty, values).map(Found::Whole),
+        Some((ty, Shape::Packed(..))) if narrow != 0 && mark(ty) != 0 => Ok(Buffered::Element(ty, values)),
+        Some((ty, _)) => form::read(ty, values).map(Buffered::Whole),
     }
 }
 
@@ -103,7 +103,7 @@ fn sequence(found: Vec<Found>) -> Result<Found, Error> {
 /// objects and other types that the limits do not allow.
 pub(super) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
     match deserializer.deserialize_any(BufferVisitor)? {
-        Found::Whole(value) => Ok(value),
+        Buffered::Whole(value) => Ok(value),
         found => Err(D::Error::custom(format!("a component alone: {:?}", found.into_value()))),
     }
 }
@@ -138,9 +138,9 @@ pub(super) fn of_field(ty: VariantType, value: Value) -> Result<Value, Error> {
 struct BufferVisitor;
 
 impl<'de> DeserializeSeed<'de> for BufferVisitor {
-    type Value = Found;
+    type Value = Buffered;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Found, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Buffered, D::Error> {
         deserializer.deserialize_any(self)
     }
 }
@@ -158,14 +158,14 @@ impl<'de> DeserializeSeed<'de> for Whole {
 
 macro_rules! visit_whole {
     ($($method:ident: $ty:ty),*) => {
-        $(fn $method<E>(self, value: $ty) -> Result<Found, E> {
-            Ok(Found::Whole(value.into()))
+        $(fn $method<E>(self, value: $ty) -> Result<Buffered, E> {
+            Ok(Buffered::Whole(value.into()))
         })*
     };
 }
 
 impl<'de> Visitor<'de> for BufferVisitor {
-    type Value = Found;
+    type Value = Buffered;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a value")
@@ -176,35 +176,35 @@ impl<'de> Visitor<'de> for BufferVisitor {
         visit_byte_buf: Vec<u8>
     }
 
-    fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<Found, D::Error> {
+    fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<Buffered, D::Error> {
         deserializer.deserialize_any(self)
     }
 
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Found, D::Error> {
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Buffered, D::Error> {
         deserializer.deserialize_any(self)
     }
 
-    fn visit_none<E>(self) -> Result<Found, E> {
-        Ok(Found::Whole(Value::Nil))
+    fn visit_none<E>(self) -> Result<Buffered, E> {
+        Ok(Buffered::Whole(Value::Nil))
     }
 
-    fn visit_unit<E>(self) -> Result<Found, E> {
-        Ok(Found::Whole(Value::Nil))
+    fn visit_unit<E>(self) -> Result<Buffered, E> {
+        Ok(Buffered::Whole(Value::Nil))
     }
 
-    fn visit_i32<E>(self, value: i32) -> Result<Found, E> {
-        Ok(Found::Int(value))
+    fn visit_i32<E>(self, value: i32) -> Result<Buffered, E> {
+        Ok(Buffered::Int(value))
     }
 
-    fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<Found, E> {
-        Value::try_from(value).map(Found::Whole).map_err(E::custom)
+    fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<Buffered, E> {
+        Value::try_from(value).map(Buffered::Whole).map_err(E::custom)
     }
 
-    fn visit_f32<E>(self, value: f32) -> Result<Found, E> {
-        Ok(Found::Float(value))
+    fn visit_f32<E>(self, value: f32) -> Result<Buffered, E> {
+        Ok(Buffered::Float(value))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Found, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Buffered, A::Error> {
         let mut found = Vec::new();
         while let Some(element) = elements.next_element_seed(self)? {
             found.push(element);
@@ -212,11 +212,11 @@ impl<'de> Visitor<'de> for BufferVisitor {
         sequence(found).map_err(A::Error::custom)
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Found, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Buffered, A::Error> {
         let mut dictionary = Dictionary::new();
         while let Some(entry) = entries.next_entry_seed(Whole, Whole)? {
             dictionary.entries.push(entry);
         }
-        Ok(Found::Whole(dictionary.into()))
+        Ok(Buffered::Whole(dictionary.into()))
     }
 }

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use crate::error::{Error, ErrorKind, Result, Step, quoted};
-use crate::events::{Lanes, Precision, Sink as _};
+use crate::events::Sink as _;
 use crate::format::{Lane, Shape, VariantType};
-use crate::lanes::widen;
+use crate::lanes::{Lanes, Precision, widen};
 use crate::tag;
 use crate::value::builder::ValueBuilder;
 use crate::value::{Array, Components, Dictionary, NodePath, Object, OwnedElementType, Value};

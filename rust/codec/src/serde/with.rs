@@ -48,6 +48,7 @@ macro_rules! with_modules {
                 use serde::{Deserializer, Serialize, Serializer};
 
                 use crate::format::VariantType;
+                use crate::serde::with;
 
                 /// Writes the field.
                 ///
@@ -57,7 +58,7 @@ macro_rules! with_modules {
                     value: &T,
                     serializer: S,
                 ) -> Result<S::Ok, S::Error> {
-                    super::write(VariantType::$ty, value, serializer)
+                    with::write(VariantType::$ty, value, serializer)
                 }
 
                 /// Reads the field.
@@ -67,7 +68,7 @@ macro_rules! with_modules {
                 pub fn deserialize<'de, T: DeserializeOwned, D: Deserializer<'de>>(
                     deserializer: D,
                 ) -> Result<T, D::Error> {
-                    super::read(VariantType::$ty, deserializer)
+                    with::read(VariantType::$ty, deserializer)
                 }
             }
         )*

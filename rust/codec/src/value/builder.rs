@@ -5,8 +5,9 @@ use std::hash::{BuildHasher as _, RandomState};
 use super::same::{hash_of_leaf, is_nan, refuse_repeated_keys, unique_hash};
 use super::types::{Array, Dictionary, NodePath, Object, PackedReals, Reals, Value};
 use crate::error::{ErrorKind, Result};
-use crate::events::{ElementType, Lanes, NodePathParts, Precision, Sink, Text};
+use crate::events::{ElementType, NodePathParts, Sink, Text};
 use crate::format::VariantType;
+use crate::lanes::{Lanes, Precision};
 
 /// Builds a [`Value`] from events.
 ///

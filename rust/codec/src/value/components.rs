@@ -1,8 +1,8 @@
 //! The numeric components of values.
 
 use super::types::{PackedReals, Reals, Value};
-use crate::events::{Lanes, Precision};
 use crate::format::VariantType;
+use crate::lanes::{Lanes, Precision};
 
 /// The components of a mathematical value, or of all elements of a packed array in order.
 #[derive(Clone, Copy, Debug)]

@@ -1,23 +1,22 @@
-//! [`View`] and its steps.
+//! [`View`]: the position of a value, and its extent in the bytes.
 
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use super::key::{self, Key};
 use super::known_offsets::KnownOffsets;
-use super::tagged::Tags;
 
 use crate::decoder::Decoder;
 use crate::decoder::heads::Head;
-use crate::dialect::{Dialect, Godot3, Godot4};
 use crate::ends::Ends;
-use crate::error::{Error, ErrorKind, Limit, Oddity, Result, Step};
-use crate::events::{ElementType, Precision, Sink, Source};
+use crate::error::{Error, ErrorKind, Limit, Result, Step};
+use crate::events::{ElementType, Sink, Source};
 use crate::format::{Shape, VariantType};
+use crate::lanes::Precision;
 use crate::limits::{Limits, Spent};
 use crate::value::Value;
 use crate::value::builder::ValueBuilder;
-use crate::wire::Cursor;
+use crate::wire::cursor::Cursor;
+use crate::wire::dialect::{Dialect, Godot3, Godot4};
 
 static SAVE_FILES: Limits = Limits::for_save_files();
 
@@ -44,7 +43,7 @@ static SAVE_FILES: Limits = Limits::for_save_files();
 pub struct View<'a, D: Dialect = Godot4> {
     pub(super) bytes: &'a [u8],
     pub(super) limits: &'a Limits,
-    known: Option<&'a KnownOffsets>,
+    pub(super) known: Option<&'a KnownOffsets>,
     ends: Option<&'a Ends>,
     pub(super) tags: Tags,
     pub(super) at: usize,
@@ -74,9 +73,6 @@ impl Spot {
 /// The nesting level from which the ends of large values are cached.
 const DEEP: u32 = 16;
 
-/// A function that skips an element.
-type Pass<'a, D> = fn(&mut Decoder<'a, D>) -> Result<()>;
-
 /// The form in which a value is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
@@ -88,6 +84,23 @@ pub(super) enum Form {
     Text,
     /// The name of a property.
     Name,
+}
+
+/// How the steps of a view treat Dictionaries with a [tag](crate::tag): as they are written, or as the values that they
+/// stand for. One word, because each field of each row has one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Tags(pub(super) usize);
+
+impl Tags {
+    /// As they are written.
+    pub const LITERAL: Self = Self(0);
+    /// Followed, without a table of objects.
+    pub const FOLLOWED: Self = Self(usize::MAX);
+
+    /// The offset of the table of objects. Its key precedes it.
+    pub fn table(self) -> Option<usize> {
+        (self != Self::LITERAL && self != Self::FOLLOWED).then_some(self.0)
+    }
 }
 
 impl<D: Dialect> Clone for View<'_, D> {
@@ -279,15 +292,16 @@ impl<'a, D: Dialect> View<'a, D> {
 
     /// Moves the decoder to the end of the value at its position.
     #[inline]
-    pub(super) fn pass(&self, decoder: &mut Decoder<'a, D>) -> Result<()> {
+    pub(super) fn skip(&self, decoder: &mut Decoder<'a, D>) -> Result<()> {
         let at = decoder.position();
-        let known = || self.known.filter(|_| self.depth >= DEEP)?.end_of(self, at);
+        let known =
+            || self.known.filter(|_| self.depth >= DEEP)?.end_of(self.bytes, at, || self.decoder_inside(at));
         match self.ends.map_or_else(known, |ends| ends.end_of(at)) {
             Some(end) => {
                 decoder.jump(end);
                 Ok(())
             }
-            None => decoder.pass(),
+            None => decoder.skip_value(),
         }
     }
 
@@ -300,7 +314,7 @@ impl<'a, D: Dialect> View<'a, D> {
         declared: &ElementType<'_>,
     ) -> Result<()> {
         let found = self.word(at).and_then(|header| D::type_of(header as u8));
-        match found.filter(|found| !declared.takes(*found)) {
+        match found.filter(|found| !declared.accepts(*found)) {
             None => Ok(()),
             Some(found) => {
                 let kind = Decoder::<D>::wrong_type(container, declared, found);
@@ -319,7 +333,7 @@ impl<'a, D: Dialect> View<'a, D> {
             let mut decoder = self.decoder_inside(head.first);
             for index in 0..head.count {
                 let fits = self.refuse_misfit(decoder.position(), "Array", &head.declared[0]);
-                fits.and_then(|()| self.pass(&mut decoder))
+                fits.and_then(|()| self.skip(&mut decoder))
                     .map_err(|error| error.inside(Step::Index(index)))?;
             }
             Ok(())
@@ -341,23 +355,6 @@ impl<'a, D: Dialect> View<'a, D> {
         shape.is_list() || matches!(shape, Shape::Dictionary | Shape::Object)
     }
 
-    /// The number of elements, entries or properties; 0 for other values. Walks over a Dictionary or typed Array.
-    ///
-    /// # Errors
-    /// Fails if the bytes cannot hold the count, a key is repeated, or an element has another type than declared.
-    #[expect(clippy::len_without_is_empty, reason = "it can fail")]
-    pub fn len(&self) -> Result<usize> {
-        let head = self.head()?;
-        self.refuse_misfits(&head)?;
-        self.refuse_repeated_keys(&head)?;
-        Ok(head.count)
-    }
-
-    /// Like [`View::len`], for a value that has been [checked](crate::check::check).
-    pub(crate) fn count(&self) -> Result<usize> {
-        Ok(self.head()?.count)
-    }
-
     /// All bytes from the start of the value on, including the bytes after it. Takes constant time, unlike
     /// [`View::bytes`].
     pub fn remaining(&self) -> &'a [u8] {
@@ -372,13 +369,13 @@ impl<'a, D: Dialect> View<'a, D> {
         let end = match self.form {
             Form::Value(_) => {
                 let mut decoder = self.decoder();
-                self.pass(&mut decoder)?;
+                self.skip(&mut decoder)?;
                 decoder.position()
             }
             Form::Lanes(ty, precision) => self.at + ty.lanes_bytes(precision),
             Form::Text | Form::Name => {
                 let mut decoder = self.decoder();
-                decoder.pass_text()?;
+                decoder.skip_text()?;
                 decoder.position()
             }
         };
@@ -445,302 +442,6 @@ impl<'a, D: Dialect> View<'a, D> {
     /// Bytes per element of a packed array; 0 for other values.
     pub(crate) fn element_width(&self) -> Result<usize> {
         Ok(self.holder().lanes_bytes(self.head()?.precision))
-    }
-
-    /// The element at `index` of an Array or packed array.
-    ///
-    /// # Errors
-    /// [`ErrorKind::NotFound`]; also fails if invalid bytes prevent the search.
-    pub fn index(&self, index: usize) -> Result<Self> {
-        let found = self.element(index)?.map(Self::resolved).transpose()?;
-        found.ok_or_else(|| self.not_found(&Key::Int(i64::try_from(index).unwrap_or(i64::MAX))))
-    }
-
-    /// The value at a key of a Dictionary, the property of an Object, or the element of an Array or packed
-    /// array. Negative indexes count from the end.
-    ///
-    /// # Errors
-    /// As [`View::index`].
-    pub fn get<'k>(&self, key: impl Into<Key<'k>>) -> Result<Self> {
-        let key = key.into();
-        self.find(&key)?.ok_or_else(|| self.not_found(&key))
-    }
-
-    /// The value at the end of a path of keys and indexes.
-    ///
-    /// # Errors
-    /// As [`View::get`], with the path to the failing step.
-    pub fn at(&self, path: &[Key<'_>]) -> Result<Self> {
-        let mut view = *self;
-        for (done, key) in path.iter().enumerate() {
-            view = view.get(*key).map_err(|error| self.after(&path[..done], error))?;
-        }
-        Ok(view)
-    }
-
-    /// Calls `look` with the value at the end of the path. Errors of `look` get the path as a prefix.
-    ///
-    /// # Errors
-    /// As [`View::at`]; also fails if `look` does.
-    pub fn look_at<R>(&self, path: &[Key<'_>], look: impl FnOnce(Self) -> Result<R>) -> Result<R> {
-        look(self.at(path)?).map_err(|error| self.after(path, error))
-    }
-
-    /// Prefixes an error with the path to its value.
-    #[cold]
-    fn after(&self, path: &[Key<'_>], error: Error) -> Error {
-        let mut steps = Vec::new();
-        let mut view = *self;
-        for key in path {
-            steps.push(view.step_of(key));
-            match view.get(*key) {
-                Ok(next) => view = next,
-                Err(_) => break,
-            }
-        }
-        steps.into_iter().rev().fold(error, Error::inside)
-    }
-
-    fn step_of(&self, key: &Key<'_>) -> Step {
-        match (self.holder().shape(), key.index()) {
-            (shape, Some(index)) if shape.is_list() => {
-                let back = || self.len().unwrap_or_default().saturating_sub(index.unsigned_abs() as usize);
-                Step::Index(usize::try_from(index).unwrap_or_else(|_| back()))
-            }
-            _ => key.step(),
-        }
-    }
-
-    /// Like [`View::get`], but `None` if there is no such value.
-    ///
-    /// # Errors
-    /// Fails if invalid bytes prevent the search.
-    pub fn find(&self, key: &Key<'_>) -> Result<Option<Self>> {
-        self.find_literal(key)?.map(Self::resolved).transpose()
-    }
-
-    /// Like [`View::find`], without following the tag of the value that is found.
-    pub(super) fn find_literal(&self, key: &Key<'_>) -> Result<Option<Self>> {
-        match (self.holder().shape(), key) {
-            (shape, _) if shape.is_list() => {
-                let Some(index) = key.index() else { return Ok(None) };
-                let index = match usize::try_from(index) {
-                    Ok(index) => Some(index),
-                    Err(_) => {
-                        let back = usize::try_from(index.unsigned_abs()).unwrap_or(usize::MAX);
-                        self.len()?.checked_sub(back)
-                    }
-                };
-                index.map_or(Ok(None), |index| self.element(index))
-            }
-            (Shape::Dictionary, Key::Segment(text)) => {
-                if let Some(found) = self.entry(&Key::Text(text))? {
-                    return Ok(Some(found));
-                }
-                match key.index() {
-                    Some(int) => self.entry(&Key::Int(int)),
-                    None => Ok(None),
-                }
-            }
-            (Shape::Dictionary, key) => self.entry(key),
-            (Shape::Object, Key::Text(name) | Key::Segment(name)) => self.property(name),
-            _ => Ok(None),
-        }
-    }
-
-    #[cold]
-    fn not_found(&self, key: &Key<'_>) -> Error {
-        let found = self.ty();
-        let key = match (found.shape(), key.index()) {
-            (shape, Some(index)) if shape.is_list() => {
-                format!("element {index}: it has {}", self.len().unwrap_or_default())
-            }
-            (Shape::Object, _) => format!("property {key}"),
-            _ => format!("key {key}"),
-        };
-        Error::new(ErrorKind::NotFound { key, found }).at(self.at)
-    }
-
-    pub(super) fn element(&self, index: usize) -> Result<Option<Self>> {
-        let (ty, head) = (self.holder(), self.head()?);
-        if index >= head.count {
-            return Ok(None);
-        }
-        match ty.shape() {
-            Shape::Packed(..) => {
-                let at = head.first + index * ty.lanes_bytes(head.precision);
-                Ok(Some(self.written_as(Form::Lanes(ty, head.precision), at)))
-            }
-            Shape::Array => {
-                self.refuse_misfits(&head)?;
-                let at = self.walk(head.first, index, Decoder::pass)?;
-                let found = self.value_at(at, self.depth + 1);
-                found.map(Some).map_err(|error| error.inside(Step::Index(index)))
-            }
-            Shape::PackedStrings => {
-                let at = self.walk(head.first, index, Decoder::pass_text)?;
-                Ok(Some(self.written_as(Form::Text, at)))
-            }
-            _ => Ok(None),
-        }
-    }
-
-    /// The offset of the element at `index`; the first one starts at `first`.
-    fn walk(&self, first: usize, index: usize, pass: Pass<'a, D>) -> Result<usize> {
-        match self.known {
-            None => self.walk_from((0, first), index, pass, |_, _| ()),
-            Some(known) => known.with_marks(self.at, |marks| {
-                let from = marks.before(index).unwrap_or((0, first));
-                self.walk_from(from, index, pass, |index, at| marks.passed(index, at, first))
-            }),
-        }
-    }
-
-    fn walk_from(
-        &self,
-        (mut index, at): (usize, usize),
-        wanted: usize,
-        pass: Pass<'a, D>,
-        mut passed: impl FnMut(usize, usize),
-    ) -> Result<usize> {
-        let mut decoder = self.decoder_inside(at);
-        while index < wanted {
-            pass(&mut decoder).map_err(|error| error.inside(Step::Index(index)))?;
-            index += 1;
-            passed(index, decoder.position());
-        }
-        Ok(decoder.position())
-    }
-
-    /// The start of the key, if it exists, and the end of the last entry. Calls `started` with the index and
-    /// start of each entry.
-    ///
-    /// # Errors
-    /// Fails if the entries are invalid or repeat the key.
-    pub(super) fn scan(
-        &self,
-        head: &Head<'_>,
-        key: &Key<'_>,
-        started: &mut dyn FnMut(usize, usize),
-    ) -> Result<(Option<usize>, usize)> {
-        let mut found = None;
-        let end = self.walk_entries(head, |index, at| {
-            started(index, at);
-            if key.is_at::<D>(self.bytes, at)? && found.replace(at).is_some() {
-                return Err(self.repeated_key());
-            }
-            Ok(())
-        })?;
-        Ok((found, end))
-    }
-
-    /// Calls `each` with the index and the start of each entry of a Dictionary, and returns the end of the last
-    /// one. A key of another type than declared is an error: the engine converts it, perhaps to the wanted key.
-    pub(super) fn walk_entries(
-        &self,
-        head: &Head<'_>,
-        mut each: impl FnMut(usize, usize) -> Result<()>,
-    ) -> Result<usize> {
-        let mut decoder = self.decoder_inside(head.first);
-        for index in 0..head.count {
-            let at = decoder.position();
-            let keys = &head.declared[0];
-            self.refuse_misfit(at, "Dictionary's keys", keys)
-                .map_err(|error| error.inside(Step::KeyAt(index)))?;
-            if self.has_converted_key(at) {
-                key::check::<D>(self.bytes, at, self.depth + 1, self.limits)
-                    .map_err(|error| error.inside(Step::KeyAt(index)))?;
-            }
-            each(index, at)?;
-            self.pass(&mut decoder).map_err(|error| error.inside(Step::KeyAt(index)))?;
-            self.pass(&mut decoder).map_err(|error| error.inside(decoder.step_of_key(at, index)))?;
-        }
-        Ok(decoder.position())
-    }
-
-    /// Whether the engine may read the key at `at` as another key. This holds for objects, and for
-    /// containers, since the engine may convert or drop their elements.
-    #[inline]
-    pub(super) fn has_converted_key(&self, at: usize) -> bool {
-        let ty = self.word(at).and_then(|header| D::type_of(header as u8));
-        ty.is_some_and(|ty| matches!(ty.shape(), Shape::Array | Shape::Dictionary | Shape::Object))
-    }
-
-    #[cold]
-    pub(super) fn repeated_key(&self) -> Error {
-        Error::new(ErrorKind::NotCanonical(Oddity::DuplicateKey)).at(self.at + 4)
-    }
-
-    pub(super) fn refuse_repeated_keys(&self, head: &Head<'_>) -> Result<()> {
-        match self.known {
-            _ if self.holder().shape() != Shape::Dictionary || head.count == 0 => Ok(()),
-            Some(known) => known.refuse_repeated_keys(self, head),
-            None => KnownOffsets::default().refuse_repeated_keys(self, head),
-        }
-    }
-
-    /// The value at a key of a Dictionary.
-    fn entry(&self, key: &Key<'_>) -> Result<Option<Self>> {
-        let head = self.head()?;
-        let found = match self.known {
-            Some(known) => known.find_key(self, &head, key)?,
-            None => self.scan(&head, key, &mut |_, _| ())?.0,
-        };
-        let Some(key_at) = found else { return Ok(None) };
-        if key.may_be_another() {
-            self.refuse_repeated_keys(&head)?;
-        }
-        let mut decoder = self.decoder_inside(key_at);
-        self.pass(&mut decoder)?;
-        let at = decoder.position();
-        let fits = self.refuse_misfit(at, "Dictionary's values", &head.declared[1]);
-        let found = fits.and_then(|()| self.value_at(at, self.depth + 1));
-        found.map(Some).map_err(|error| error.inside(key.step()))
-    }
-
-    /// The property of this name. If several properties have this name, the last one counts, since the engine
-    /// sets it last.
-    fn property(&self, wanted: &str) -> Result<Option<Self>> {
-        let head = self.head()?;
-        let found = match self.known {
-            Some(known) => known.find_property(self, &head, wanted)?,
-            None => {
-                let mut found = None;
-                self.walk_properties(&head, |at, name| {
-                    if name == wanted {
-                        found = Some(at);
-                    }
-                    Ok(())
-                })?;
-                found
-            }
-        };
-        let Some(at) = found else { return Ok(None) };
-        let mut decoder = self.decoder_inside(at);
-        decoder.property_name()?;
-        let found = self.value_at(decoder.position(), self.depth + 1);
-        found.map(Some).map_err(|error| error.inside(Step::property(wanted)))
-    }
-
-    /// Calls `each` with the start of each property and its name. Returns the end of the last property.
-    pub(super) fn walk_properties(
-        &self,
-        head: &Head<'_>,
-        mut each: impl FnMut(usize, &str) -> Result<()>,
-    ) -> Result<usize> {
-        let mut decoder = self.decoder_inside(head.first);
-        for _ in 0..head.count {
-            let at = decoder.position();
-            let name = decoder.property_name()?;
-            each(at, name)?;
-            self.pass(&mut decoder).map_err(|error| error.inside(Step::property(name)))?;
-        }
-        Ok(decoder.position())
-    }
-
-    /// The name of the property at `at`.
-    pub(super) fn name_at(&self, at: usize) -> Result<&'a str> {
-        self.decoder_inside(at).property_name()
     }
 
     /// Writes the value into a sink.

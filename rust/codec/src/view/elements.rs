@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use super::cursor::{Form, View};
 use crate::decoder::heads::Head;
-use crate::dialect::Dialect;
 use crate::error::{Error, Result, Step};
 use crate::events::{ElementType, Sink};
 use crate::format::{Shape, VariantType};
+use crate::wire::dialect::Dialect;
 
 impl<'a, D: Dialect> View<'a, D> {
     /// The elements of an Array or packed array; none for other values.
@@ -122,12 +122,12 @@ impl<'a, D: Dialect> Elements<'a, D> {
                 return Ok(found);
             }
             Shape::PackedStrings => {
-                decoder.pass_text()?;
+                decoder.skip_text()?;
                 self.view.written_as(Form::Text, self.at)
             }
             _ => {
                 let found = self.view.value_at(self.at, self.view.depth + 1)?;
-                self.view.pass(&mut decoder)?;
+                self.view.skip(&mut decoder)?;
                 found
             }
         };
@@ -184,13 +184,13 @@ impl<'a, D: Dialect> Entries<'a, D> {
         } else {
             self.view.refuse_misfit(start, "Dictionary's keys", keys).map_err(at_key)?;
             let key = self.view.value_at(start, self.view.depth + 1).map_err(at_key)?;
-            self.view.pass(&mut decoder).map_err(at_key)?;
+            self.view.skip(&mut decoder).map_err(at_key)?;
             key
         };
         let at = decoder.position();
         let fits = self.view.refuse_misfit(at, "Dictionary's values", values);
         let value = fits.and_then(|()| self.view.value_at(at, self.view.depth + 1));
-        let entry = value.and_then(|value| self.view.pass(&mut decoder).map(|()| (key, value)));
+        let entry = value.and_then(|value| self.view.skip(&mut decoder).map(|()| (key, value)));
         self.at = decoder.position();
         entry.map_err(|error| {
             error.inside(match key.form {

@@ -6,11 +6,12 @@ use std::marker::PhantomData;
 use super::cursor::View;
 use super::key::{Key, KeyContent};
 use super::known_offsets::{Keys, KnownOffsets};
-use crate::dialect::{Dialect, Godot4};
 use crate::error::{Error, Locate as _, Result, Step};
 use crate::format::{Shape, VariantType};
 use crate::skim::Skimmer;
-use crate::wire::{Cursor, Header};
+use crate::wire::cursor::Cursor;
+use crate::wire::dialect::{Dialect, Godot4};
+use crate::wire::header::Header;
 
 impl<'a, D: Dialect> View<'a, D> {
     /// Calls `each` with the index of each element of an Array and the values that the element has at the

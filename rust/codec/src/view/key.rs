@@ -5,7 +5,6 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::ops::Deref;
 
 use crate::decoder::Decoder;
-use crate::dialect::Dialect;
 use crate::error::{ErrorKind, Result, Step, quoted};
 use crate::events::Source;
 use crate::format::{Shape, VariantType};
@@ -14,7 +13,9 @@ use crate::utf8::is_ascii_without_nul;
 use crate::value::Value;
 use crate::value::builder::ValueBuilder;
 use crate::value::same::{has_dictionary, hash_of_key, is_same_key, may_be_same_key};
-use crate::wire::{Cursor, Header};
+use crate::wire::cursor::Cursor;
+use crate::wire::dialect::Dialect;
+use crate::wire::header::Header;
 
 /// No limits, because keys are only compared. The caller's limits apply to the values that are read.
 static ANY: Limits = {

@@ -1,27 +1,25 @@
 //! [`KnownOffsets`]: a cache of the offsets of elements and keys.
 
 use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasher as _, RandomState};
+use std::hash::RandomState;
 use std::sync::Mutex;
 
 use hashbrown::HashTable;
 
-use super::cursor::View;
-use super::key::{Key, KeyContent};
-use crate::decoder::heads::Head;
-use crate::dialect::Dialect;
+use crate::decoder::Decoder;
 use crate::ends::Ends;
 use crate::error::{ErrorKind, Result};
 use crate::events::Source as _;
 use crate::skim::Skimmer;
 use crate::sync::lock;
+use crate::wire::dialect::Dialect;
 
 /// The minimum distance between two marks, in bytes. Elements between marks are walked again.
 const STRIDE: usize = 256;
 
 /// A Dictionary with at most `FEW` keys in fewer than `SMALL` bytes is cheaper to walk again than to
 /// remember.
-const FEW: usize = 31;
+pub(super) const FEW: usize = 31;
 const SMALL: usize = 512;
 
 /// The offsets of elements and keys in containers that views of one buffer have walked. The next access jumps
@@ -31,17 +29,17 @@ const SMALL: usize = 512;
 /// takes up to 160 bytes and 24 bytes per key. Any thread may use the cache.
 #[derive(Debug)]
 pub struct KnownOffsets {
-    walked: Mutex<Walked>,
+    pub(super) walked: Mutex<Walked>,
     /// Dictionaries with few keys in fewer bytes than this are walked again.
     least: usize,
     /// The ends of large, deeply nested values, by start. Without them, each level above would walk the value again.
     ends: Mutex<HashMap<u32, u32>>,
-    hasher: RandomState,
+    pub(super) hasher: RandomState,
 }
 
 /// Walked containers, by start.
 #[derive(Debug, Default)]
-struct Walked {
+pub(super) struct Walked {
     arrays: HashMap<usize, Marks>,
     /// Dictionaries and Objects.
     dictionaries: HashMap<usize, Keys>,
@@ -50,7 +48,12 @@ struct Walked {
 }
 
 impl Walked {
-    fn remember(&mut self, at: usize, keys: Keys) {
+    /// The keys of the Dictionary or Object at `at`.
+    pub(super) fn keys_at(&self, at: usize) -> Option<&Keys> {
+        self.dictionaries.get(&at)
+    }
+
+    pub(super) fn remember(&mut self, at: usize, keys: Keys) {
         if self.dictionaries.try_reserve(1).is_ok() {
             self.dictionaries.insert(at, keys);
         }
@@ -74,8 +77,13 @@ impl KnownOffsets {
         Self { least: 0, ..Self::default() }
     }
 
-    /// The end of the value at `at`; `None` if it cannot be determined.
-    pub(super) fn end_of<D: Dialect>(&self, view: &View<'_, D>, at: usize) -> Option<usize> {
+    /// The end of the value at `at`; `None` if it cannot be determined. `decoder_at` returns a decoder at `at`.
+    pub(super) fn end_of<'a, D: Dialect>(
+        &self,
+        bytes: &'a [u8],
+        at: usize,
+        decoder_at: impl FnOnce() -> Decoder<'a, D>,
+    ) -> Option<usize> {
         /// The size in bytes up to which a value is walked again.
         const LARGE: usize = 4 << 10;
 
@@ -84,18 +92,18 @@ impl KnownOffsets {
         if let Some(end) = known.get(&start) {
             return Some(*end as usize);
         }
-        let mut skimmer = Skimmer::<D>::new(view.whole(), at);
+        let mut skimmer = Skimmer::<D>::new(bytes, at);
         if skimmer.skip_value(LARGE) == Some(true) {
             return Some(skimmer.position());
         }
-        skimmer = Skimmer::new(view.whole(), at);
+        skimmer = Skimmer::new(bytes, at);
         let mut ends = Ends::default();
         let end = match skimmer.skip_noting(&mut ends) {
             Some(()) => skimmer.position(),
             // Only the decoder knows which non-canonical encodings are allowed.
             None => {
                 ends = Ends::default();
-                let mut decoder = view.decoder_inside(at);
+                let mut decoder = decoder_at();
                 decoder.write_into(&mut ends).ok()?;
                 decoder.position()
             }
@@ -146,72 +154,9 @@ impl KnownOffsets {
         Ok(())
     }
 
-    /// The start of the key in a Dictionary.
-    pub(super) fn find_key<D: Dialect>(
-        &self,
-        dictionary: &View<'_, D>,
-        head: &Head<'_>,
-        key: &Key<'_>,
-    ) -> Result<Option<usize>> {
-        let look = |keys: &Keys| keys.find::<D>(key, dictionary.whole(), &self.hasher);
-        let mut walked = lock(&self.walked);
-        if let Some(keys) = walked.dictionaries.get(&dictionary.position()) {
-            return look(keys);
-        }
-        let keys = if head.count <= FEW {
-            // Most Dictionaries with few keys also take few bytes, and are not remembered.
-            let mut starts = [0; FEW];
-            let (found, end) = dictionary.scan(head, key, &mut |index, at| starts[index] = at)?;
-            if end - head.first < self.least {
-                return Ok(found);
-            }
-            let mut keys = Keys::default();
-            starts.iter().take(head.count).try_for_each(|at| keys.add(*at, dictionary, &self.hasher))?;
-            keys
-        } else {
-            Keys::of(dictionary, head, &self.hasher)?.0
-        };
-        let found = look(&keys)?;
-        walked.remember(dictionary.position(), keys);
-        Ok(found)
-    }
-
-    /// The start of the last property of this name in an Object.
-    pub(super) fn find_property<D: Dialect>(
-        &self,
-        object: &View<'_, D>,
-        head: &Head<'_>,
-        name: &str,
-    ) -> Result<Option<usize>> {
-        let half = self.hasher.hash_one(name) as u32;
-        let look = |keys: &Keys| keys.find_if(half, |at| Ok(object.name_at(at)? == name));
-        let mut walked = lock(&self.walked);
-        if let Some(keys) = walked.dictionaries.get(&object.position()) {
-            return look(keys);
-        }
-        let mut keys = Keys::default();
-        let end =
-            object.walk_properties(head, |at, name| keys.set_property(at, name, object, &self.hasher))?;
-        let found = look(&keys)?;
-        if head.count > FEW || end - head.first >= self.least {
-            walked.remember(object.position(), keys);
-        }
-        Ok(found)
-    }
-
-    pub(super) fn refuse_repeated_keys<D: Dialect>(
-        &self,
-        dictionary: &View<'_, D>,
-        head: &Head<'_>,
-    ) -> Result<()> {
-        let mut walked = lock(&self.walked);
-        if !walked.dictionaries.contains_key(&dictionary.position()) {
-            let (keys, end) = Keys::of(dictionary, head, &self.hasher)?;
-            if head.count > FEW || end - head.first >= self.least {
-                walked.remember(dictionary.position(), keys);
-            }
-        }
-        Ok(())
+    /// Whether a Dictionary or Object is cheaper to walk again than to remember.
+    pub(super) fn is_cheap(&self, keys: usize, bytes: usize) -> bool {
+        keys <= FEW && bytes < self.least
     }
 }
 
@@ -232,7 +177,7 @@ impl Marks {
 
     /// Notes that the element at `index` starts at `at`. The first element starts at `first`.
     #[inline]
-    pub(super) fn passed(&mut self, index: usize, at: usize, first: usize) {
+    pub(super) fn note(&mut self, index: usize, at: usize, first: usize) {
         let last = self.0.last().map_or(first, |(_, at)| *at as usize);
         if at.saturating_sub(last) < STRIDE {
             return;
@@ -258,35 +203,6 @@ fn spread(half: u32) -> u64 {
 }
 
 impl Keys {
-    /// The keys of a Dictionary, and the end of its last entry.
-    fn of<D: Dialect>(
-        dictionary: &View<'_, D>,
-        head: &Head<'_>,
-        hasher: &RandomState,
-    ) -> Result<(Self, usize)> {
-        let mut keys = Self::default();
-        let end = dictionary.walk_entries(head, |_, at| keys.add(at, dictionary, hasher))?;
-        Ok((keys, end))
-    }
-
-    /// Adds the key that starts at `at`. Fails if the Dictionary repeats it.
-    fn add<D: Dialect>(&mut self, at: usize, dictionary: &View<'_, D>, hasher: &RandomState) -> Result<()> {
-        let read = |at: usize| KeyContent::read::<D>(dictionary.whole(), at);
-        // A key that cannot be read cannot be looked up.
-        let (Some(key), Ok(place)) = (read(at)?, u32::try_from(at)) else { return Ok(()) };
-        // A key with a NaN inside equals no key, not even itself, so it can be neither repeated nor looked
-        // up.
-        if !key.is(&key) {
-            return Ok(());
-        }
-        let half = key.hash(hasher) as u32;
-        let is_same = |other: usize| Ok(read(other)?.is_some_and(|other| other.is(&key)));
-        if self.find_if(half, is_same)?.is_some() {
-            return Err(dictionary.repeated_key());
-        }
-        self.insert(half, place)
-    }
-
     /// Adds a key with this half of a hash.
     pub(super) fn insert(&mut self, half: u32, number: u32) -> Result<()> {
         let needed = 2 * self.found.allocation_size();
@@ -296,28 +212,13 @@ impl Keys {
         Ok(())
     }
 
-    /// Adds the property that starts at `at`, or replaces an earlier one of this name.
-    fn set_property<D: Dialect>(
-        &mut self,
-        at: usize,
-        name: &str,
-        object: &View<'_, D>,
-        hasher: &RandomState,
-    ) -> Result<()> {
-        let Ok(place) = u32::try_from(at) else { return Ok(()) };
-        let half = hasher.hash_one(name) as u32;
-        let is_same = |(other, at): &(u32, u32)| {
-            half == *other && object.name_at(*at as usize).is_ok_and(|other| other == name)
-        };
-        match self.found.find_mut(spread(half), is_same) {
-            Some(known) => known.1 = place,
-            None => self.insert(half, place)?,
+    /// Adds a key with this half of a hash, or replaces the number of the one for which `is_same` returns true.
+    pub(super) fn set(&mut self, half: u32, number: u32, is_same: impl Fn(usize) -> bool) -> Result<()> {
+        match self.found.find_mut(spread(half), |(other, at)| half == *other && is_same(*at as usize)) {
+            Some(known) => known.1 = number,
+            None => self.insert(half, number)?,
         }
         Ok(())
-    }
-
-    fn find<D: Dialect>(&self, key: &Key<'_>, bytes: &[u8], hasher: &RandomState) -> Result<Option<usize>> {
-        self.find_if(key.hash(hasher) as u32, |at| key.is_at::<D>(bytes, at))
     }
 
     /// The number of the key that has this half of a hash and for which `is_it` returns true.
@@ -340,8 +241,9 @@ impl Keys {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Limits;
+    use crate::limits::Limits;
     use crate::value::{Object, Value};
+    use crate::view::{Key, View};
 
     /// A deeply nested value is not walked again for each level above it, even if it is damaged.
     #[test]

@@ -16,7 +16,9 @@ mod elements;
 mod fields;
 mod key;
 mod known_offsets;
+mod lookup;
 mod read;
+mod steps;
 mod tagged;
 
 pub use cursor::{Spot, View};

@@ -1,12 +1,14 @@
 //! Reads leaves as Rust types.
 
 use super::cursor::{Form, View};
-use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
-use crate::events::Lanes;
 use crate::format::{Shape, VariantType};
+use crate::lanes::Lanes;
 use crate::value::Value;
-use crate::wire::{Cursor, Header, Number};
+use crate::wire::cursor::Cursor;
+use crate::wire::dialect::Dialect;
+use crate::wire::header::Header;
+use crate::wire::leaf::Number;
 
 /// Each function fails if the value has another type or its bytes are invalid.
 #[expect(clippy::missing_errors_doc, reason = "all give the same")]

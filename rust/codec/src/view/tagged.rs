@@ -1,30 +1,12 @@
 //! Views that follow tags: the path of a value is the same whether its object is shared or not.
 
-use super::cursor::View;
+use super::cursor::{Tags, View};
 use super::key::Key;
-use crate::dialect::Dialect;
 use crate::error::{Error, Result};
 use crate::format::VariantType;
 use crate::tag;
-use crate::wire::Cursor;
-use crate::wire::cursor::first_key_starts_with;
-
-/// How the steps of a view treat Dictionaries with a [tag]: as they are written, or as the values that they stand for.
-/// One word, because each field of each row has one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Tags(usize);
-
-impl Tags {
-    /// As they are written.
-    pub const LITERAL: Self = Self(0);
-    /// Followed, without a table of objects.
-    const FOLLOWED: Self = Self(usize::MAX);
-
-    /// The offset of the table of objects. Its key precedes it.
-    fn table(self) -> Option<usize> {
-        (self != Self::LITERAL && self != Self::FOLLOWED).then_some(self.0)
-    }
-}
+use crate::wire::cursor::{Cursor, first_key_starts_with};
+use crate::wire::dialect::Dialect;
 
 impl<'a, D: Dialect> View<'a, D> {
     /// The value that this whole value stands for in data with [tags](tag), as `FastVariantClasses` writes it. Each

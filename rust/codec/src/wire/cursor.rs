@@ -1,8 +1,8 @@
 //! [`Cursor`]: reads the elements of the format from bytes.
 
 use super::dialect::Dialect;
-use super::format::{self, ContainerKind, VariantType};
 use crate::error::{Error, ErrorKind, Result};
+use crate::format::{self, ContainerKind, VariantType};
 
 /// A position in a byte buffer, or past its end.
 ///
@@ -23,7 +23,7 @@ pub struct Padded<'a> {
 
 /// The type that a container declares for its elements.
 #[derive(Clone, Copy, Debug)]
-pub enum Declared<'a> {
+pub enum RawElementType<'a> {
     Untyped,
     /// A type id.
     Builtin(u32),
@@ -122,7 +122,7 @@ impl<'a> Cursor<'a> {
 
     /// Skips `expected` if it is next, and returns whether it was.
     #[inline(always)]
-    pub fn passes(&mut self, expected: &[u8]) -> bool {
+    pub fn skip_if_next(&mut self, expected: &[u8]) -> bool {
         let Some(next) = self.bytes.get(self.at..).and_then(|rest| rest.get(..expected.len())) else {
             return false;
         };
@@ -178,12 +178,12 @@ impl<'a> Cursor<'a> {
 
     /// Reads the declared type of a container; `kind` comes from its header.
     #[inline(always)]
-    pub fn declared(&mut self, kind: ContainerKind) -> Option<Declared<'a>> {
+    pub fn declared(&mut self, kind: ContainerKind) -> Option<RawElementType<'a>> {
         Some(match kind {
-            ContainerKind::Untyped => Declared::Untyped,
-            ContainerKind::Builtin => Declared::Builtin(self.u32()?),
-            ContainerKind::Class => Declared::Class(self.text()?),
-            ContainerKind::Script => Declared::Script(self.text()?),
+            ContainerKind::Untyped => RawElementType::Untyped,
+            ContainerKind::Builtin => RawElementType::Builtin(self.u32()?),
+            ContainerKind::Class => RawElementType::Class(self.text()?),
+            ContainerKind::Script => RawElementType::Script(self.text()?),
         })
     }
 

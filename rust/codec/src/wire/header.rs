@@ -1,8 +1,8 @@
 //! The first word of a value.
 
 use super::dialect::Dialect;
-use super::format::{ContainerKind, FLAG_64, KIND_SHIFT, TYPE_MASK, VALUE_KIND_SHIFT, VariantType};
-use super::lanes::Precision;
+use crate::format::{ContainerKind, FLAG_64, KIND_SHIFT, TYPE_MASK, VALUE_KIND_SHIFT, VariantType};
+use crate::lanes::Precision;
 
 /// The header of a value: its type, and flags for its payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,10 +2,10 @@
 
 use super::cursor::Cursor;
 use super::dialect::Godot4;
-use super::format::{BOM, Shape, VariantType};
 use super::header::Header;
 use super::header::bits::{BOOL, FLOAT, INT, WIDE_FLOAT, WIDE_INT};
-use super::lanes::Lanes;
+use crate::format::{BOM, Shape, VariantType};
+use crate::lanes::Lanes;
 
 /// A bool, an int or a float.
 #[derive(Clone, Copy, Debug, PartialEq)]

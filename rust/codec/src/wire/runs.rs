@@ -2,9 +2,9 @@
 
 use super::cursor::Cursor;
 use super::dialect::Dialect;
-use super::format::{FLAG_64, VariantType};
 use super::header::run_bytes;
-use super::lanes;
+use crate::format::{FLAG_64, VariantType};
+use crate::lanes;
 
 #[derive(Debug)]
 pub struct Run<'a> {

@@ -7,7 +7,7 @@ use godot::builtin::Variant;
 use godot::sys::{GodotFfi, interface_fn};
 use variant_codec::VariantType;
 
-use super::{Building, Declared, Open, PendingElement, declaration, reset};
+use super::{Building, DeclaredType, Open, PendingElement, declaration, reset};
 use crate::interface::{TypePtr, variant_ptr};
 use crate::layout::{self, clear};
 use crate::read::{ContainerType, Reader};
@@ -39,7 +39,7 @@ impl<'s> Building<'s> {
             index: 0,
             place: std::ptr::null_mut(),
             pending: None,
-            declared: Declared::of(element),
+            declared: DeclaredType::of(element),
             class: element.of_objects().then(|| Box::new(element.clone())),
             is_shorter: false,
             is_left: false,
@@ -77,7 +77,7 @@ impl<'s> Building<'s> {
         if let Some(pending) = pending {
             pending.place = *place;
         }
-        if *declared != Declared::Any {
+        if *declared != DeclaredType::Any {
             // A typed Array's new elements are defaults of its type. SAFETY: `place` is an element of the
             // Array and thus a live Variant.
             clear(self.layout, unsafe { &mut **place });
@@ -89,7 +89,7 @@ impl<'s> Building<'s> {
     #[inline(always)]
     fn keep_element(&mut self) {
         if let Some(Open::Array { place, pending, declared, class, .. }) = self.open.last_mut()
-            && (*declared != Declared::Any || pending.is_some())
+            && (*declared != DeclaredType::Any || pending.is_some())
             && !place.is_null()
         {
             // SAFETY: `place` is an element of the Array: a live Variant that only this construction reaches.
@@ -113,7 +113,7 @@ impl<'s> Building<'s> {
         else {
             panic!("no Array is open");
         };
-        assert!(*declared != Declared::Any, "no typed Array is open");
+        assert!(*declared != DeclaredType::Any, "no typed Array is open");
         assert!(!place.is_null() && !*is_left, "there is no element to drop");
         // SAFETY: `place` is an element of the Array: a live Variant that only this construction reaches.
         unsafe { reset(self.interface, self.layout, *declared, *place) };
@@ -146,7 +146,7 @@ impl<'s> Building<'s> {
         // The new elements of a typed Array are defaults of its type. They need no destructor if the type is
         // `ty`.
         let is_room = layout::PAYLOAD + N <= layout::VARIANT;
-        let is_taken = matches!(*declared, Declared::Any) || *declared == Declared::Type(ty);
+        let is_taken = matches!(*declared, DeclaredType::Any) || *declared == DeclaredType::Type(ty);
         if !is_room || first.is_null() || !is_taken {
             return false;
         }
@@ -161,7 +161,7 @@ impl<'s> Building<'s> {
             }
             *index += 1;
         }
-        if *declared != Declared::Any || pending.is_some() {
+        if *declared != DeclaredType::Any || pending.is_some() {
             *place = std::ptr::null_mut();
         }
         self.place = *place;
@@ -197,7 +197,7 @@ impl<'s> Building<'s> {
         else {
             panic!("no Array is open");
         };
-        assert!(!*is_shorter && *declared != Declared::Objects, "elements cannot be left");
+        assert!(!*is_shorter && *declared != DeclaredType::Objects, "elements cannot be left");
         *is_left = true;
         *place = std::ptr::null_mut();
         let range = *index..*index + count;
@@ -219,7 +219,7 @@ impl<'s> Building<'s> {
         let array = ManuallyDrop::new(unsafe { std::ptr::from_ref(&owner).read() });
         building._owner = Some(owner);
         let first = building.layout.map_or(std::ptr::null(), |layout| layout.elements(&array).0).cast_mut();
-        let declared = Declared::of(&Reader::new().array_type(&array));
+        let declared = DeclaredType::of(&Reader::new().array_type(&array));
         building.push(Open::Array {
             array,
             first,

@@ -6,7 +6,7 @@ use godot::builtin::Variant;
 use godot::sys::{GodotFfi, interface_fn};
 use variant_codec::VariantType;
 
-use super::{Building, Declared, Open, declaration};
+use super::{Building, DeclaredType, Open, declaration};
 use crate::interface::{TypePtr, variant_ptr};
 use crate::layout::{self, LinkedEntries, clear, nil};
 use crate::read::ContainerType;
@@ -20,7 +20,7 @@ impl<'s> Building<'s> {
             // SAFETY: `dictionary` is a new Dictionary that nothing else uses, as `set_types` demands.
             unsafe { set_types(self.container(&dictionary, VariantType::Dictionary), key, value) };
         }
-        let declared = (Declared::of(key), Declared::of(value));
+        let declared = (DeclaredType::of(key), DeclaredType::of(value));
         let has_objects = key.of_objects() || value.of_objects();
         let classes = has_objects.then(|| Box::new((key.clone(), value.clone())));
         let key = nil(self.layout);
@@ -58,7 +58,7 @@ impl<'s> Building<'s> {
     #[inline(always)]
     fn keep_value(&mut self) {
         if let Some(Open::Dictionary { value, declared: (_, declared), classes, .. }) = self.open.last_mut()
-            && *declared != Declared::Any
+            && *declared != DeclaredType::Any
             && !value.is_null()
         {
             let class = classes.as_deref().map(|(_, class)| class);

@@ -57,7 +57,7 @@ enum Open {
         index: usize,
         place: *mut Variant,
         pending: Option<Box<PendingElement>>,
-        declared: Declared,
+        declared: DeclaredType,
         class: Option<Box<ContainerType>>,
         is_shorter: bool,
         is_left: bool,
@@ -71,7 +71,7 @@ enum Open {
         value: *mut Variant,
         at_key: bool,
         copied: LinkedEntries,
-        declared: (Declared, Declared),
+        declared: (DeclaredType, DeclaredType),
         classes: Option<Box<(ContainerType, ContainerType)>>,
         /// The number of gaps before the key.
         gaps_before: usize,
@@ -96,7 +96,7 @@ impl Open {
 struct PendingElement {
     /// The slot of the element; null if none is pending.
     place: *mut Variant,
-    declared: Declared,
+    declared: DeclaredType,
 }
 
 impl Drop for PendingElement {
@@ -111,7 +111,7 @@ impl Drop for PendingElement {
 
 /// The declared type of a container's elements, keys or values.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Declared {
+enum DeclaredType {
     Any,
     /// A type other than Object.
     Type(VariantType),
@@ -119,7 +119,7 @@ enum Declared {
     Objects,
 }
 
-impl Declared {
+impl DeclaredType {
     fn of(declared: &ContainerType) -> Self {
         match declared {
             ContainerType::Untyped => Self::Any,
@@ -145,11 +145,11 @@ impl Declared {
 /// - `place` is a live Variant that nothing else uses.
 #[cold]
 #[inline(never)]
-unsafe fn reset(interface: &Interface, layout: Option<&Layout>, declared: Declared, place: *mut Variant) {
+unsafe fn reset(interface: &Interface, layout: Option<&Layout>, declared: DeclaredType, place: *mut Variant) {
     // SAFETY: `place` is a live Variant (`# Safety`), and it is Nil when the default is constructed in it.
     unsafe {
         clear(layout, &mut *place);
-        if let Declared::Type(ty) = declared {
+        if let DeclaredType::Type(ty) = declared {
             interface.construct_default(ty, place);
         }
     }

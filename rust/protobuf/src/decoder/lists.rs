@@ -189,7 +189,7 @@ impl<'a> MessageDecoder<'a> {
         let zigzags = self.options.wire.packs_in_zigzag(field.kind);
         while !reader.is_at_end() {
             let raw = reader.varint(LONGEST_VARINT)?;
-            count += usize::from(names.takes(if zigzags { unzigzag(raw) } else { raw as i64 } as i32));
+            count += usize::from(names.accepts(if zigzags { unzigzag(raw) } else { raw as i64 } as i32));
         }
         Ok(count)
     }
@@ -243,7 +243,7 @@ impl<'a> MessageDecoder<'a> {
                         let raw = reader.varint(LONGEST_VARINT)?;
                         let number = self.number_of(kind, raw, zigzags, at)?;
                         if let (Some(names), Number::Int(int)) = (closed, number)
-                            && !names.takes(int as i32)
+                            && !names.accepts(int as i32)
                         {
                             continue;
                         }

@@ -8,12 +8,12 @@ use variant_codec::stream::{ElementType, Sink};
 use variant_codec::{Error as CodecError, Result, VariantType};
 
 use super::{Entry, MessageDecoder, Number};
-use crate::MAX_NESTING;
 use crate::error::{Error, Oddity};
 use crate::kind::Kind;
 use crate::order::{order_of, start_of};
 use crate::reader::{odd, range};
 use crate::schema::{Field, MessageTable};
+use crate::wire::MAX_NESTING;
 
 impl<'a> MessageDecoder<'a> {
     /// Writes a map as a Dictionary with its entries sorted by key.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use variant_codec::stream::Measure;
 use variant_codec::{EncodeOptions as CodecOptions, Result};
 
-use super::{Found, Member, MessageDecoder};
+use super::{FieldRecord, Member, MessageDecoder};
 use crate::error::Oddity;
 use crate::kind::{Class, Kind};
 use crate::reader::{Group, Notes, Reader, Record, range};
@@ -33,7 +33,7 @@ impl<'a> MessageDecoder<'a> {
             let rank = message.rank_of(number);
             let field = message.fields.get(usize::from(rank));
             match field {
-                Some(field) if field.takes(class, wire) => {
+                Some(field) if field.accepts(class, wire) => {
                     if self.strict {
                         self.check_order(field, rank, last, at)?;
                         last = Some(rank);
@@ -46,7 +46,7 @@ impl<'a> MessageDecoder<'a> {
                             continue;
                         }
                     }
-                    let found = Found { value, at: at as u32, rank, class };
+                    let found = FieldRecord { value, at: at as u32, rank, class };
                     self.memory.found.push(found, &mut self.budget).map_err(|error| error.at(at))?;
                 }
                 _ => {
@@ -128,7 +128,7 @@ impl<'a> MessageDecoder<'a> {
             return Ok(false);
         }
         if class != Class::Bytes {
-            let foreign = !names.takes(value as i32);
+            let foreign = !names.accepts(value as i32);
             self.odd(foreign, at, Oddity::Range)?;
             return Ok(foreign);
         }
@@ -138,7 +138,7 @@ impl<'a> MessageDecoder<'a> {
             let element_at = reader.at;
             let raw = reader.varint(LONGEST_VARINT)?;
             let number = if zigzags { unzigzag(raw) } else { raw as i64 };
-            if !names.takes(number as i32) {
+            if !names.accepts(number as i32) {
                 self.odd(true, element_at, Oddity::Range)?;
                 self.add_unknown_number(field, number, element_at)?;
             }
@@ -183,8 +183,8 @@ impl<'a> MessageDecoder<'a> {
             if record.class == Class::StartGroup {
                 reader.skip_group(record.number, level + 2, None)?;
             }
-            if record.number == 2 && entry.entry().1.takes(record.class, self.options.wire) {
-                foreign = !names.takes(record.value as i32);
+            if record.number == 2 && entry.entry().1.accepts(record.class, self.options.wire) {
+                foreign = !names.accepts(record.value as i32);
             }
         }
         self.odd(foreign, at, Oddity::Range)?;
@@ -231,7 +231,7 @@ impl<'a> MessageDecoder<'a> {
     /// Checks a value that a later value replaces. Replaced values must be valid too.
     #[cold]
     #[inline(never)]
-    pub(super) fn check_replaced(&mut self, field: &'a Field, found: Found, level: u32) -> Result<()> {
+    pub(super) fn check_replaced(&mut self, field: &'a Field, found: FieldRecord, level: u32) -> Result<()> {
         match field.kind {
             Kind::String => self.utf8(&self.bytes[range(found.value)], found.at as usize).map(|_| ()),
             Kind::Message(index) if field.label != Label::Map => {

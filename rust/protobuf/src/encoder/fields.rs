@@ -58,12 +58,12 @@ impl<'s> MessageEncoder<'s> {
 
     /// Whether a field of this kind can hold this number.
     #[inline(always)]
-    pub(super) fn takes(&self, kind: Kind, value: i64) -> bool {
+    pub(super) fn is_in_range(&self, kind: Kind, value: i64) -> bool {
         match kind {
             Kind::Int32 | Kind::Sint32 | Kind::Sfixed32 => i32::try_from(value).is_ok(),
             Kind::Uint32 | Kind::Fixed32 => u32::try_from(value).is_ok(),
             Kind::Enum(index) => {
-                i32::try_from(value).is_ok_and(|number| self.enumeration(index).takes(number))
+                i32::try_from(value).is_ok_and(|number| self.enumeration(index).accepts(number))
             }
             _ => true,
         }
@@ -76,7 +76,7 @@ impl<'s> MessageEncoder<'s> {
             Kind::Bool | Kind::String | Kind::Bytes | Kind::Message(_) => {
                 return Err(self.refuse(VariantType::Int));
             }
-            kind if !self.takes(kind, value) => return Err(self.out_of_range(value)),
+            kind if !self.is_in_range(kind, value) => return Err(self.out_of_range(value)),
             _ => {}
         }
         let (class, number) = self.spelled(field.kind, value);

@@ -74,13 +74,13 @@ impl<'s> MessageEncoder<'s> {
         if let Kind::Float | Kind::Double = kind {
             return self.put_floats(field, &mut ints.map(|int| int as f64));
         }
-        if !kind.takes_numbers() {
+        if !kind.accepts_numbers() {
             return ints.next().map_or(Ok(()), |_| Err(self.refuse(VariantType::Int)));
         }
         let zigzags = self.wire.packs_in_zigzag(kind);
         let class = kind.class();
         ints.try_for_each(|int| {
-            if !self.takes(kind, int) {
+            if !self.is_in_range(kind, int) {
                 return Err(self.out_of_range(int));
             }
             match class {

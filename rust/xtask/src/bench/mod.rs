@@ -6,21 +6,19 @@
 mod chart;
 mod page;
 mod quiet;
+mod report;
 mod samples;
 mod stage;
 mod table;
 mod workloads;
 
-use std::fmt;
 use std::fs;
 use std::path::PathBuf;
-use std::thread;
 
 use anyhow::{Context, Result, ensure};
-use serde::Serialize;
 
-use self::samples::Row;
-use self::stage::Stage;
+use self::report::{Report, machine, threads};
+use self::stage::{Build, Pace, Stage};
 use crate::godot::Godot;
 use crate::progress::Progress;
 use crate::workspace::Workspace;
@@ -45,44 +43,8 @@ pub struct Options {
     pub document: bool,
 }
 
-/// The build of the engine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum Build {
-    /// The build that players run.
-    Release,
-    /// The editor program, which is a debug build.
-    Editor,
-}
-
-/// The number of samples to take.
-struct Pace {
-    /// The minimum number of pairs of samples.
-    pairs: u32,
-    /// The minimum time, in seconds.
-    seconds: f64,
-}
-
 const FULL: Pace = Pace { pairs: 15, seconds: 1.0 };
 const QUICK: Pace = Pace { pairs: 5, seconds: 0.1 };
-
-#[derive(Debug, Serialize)]
-struct Report {
-    engine: String,
-    build: Build,
-    /// The processor model and the number of threads.
-    machine: String,
-    quick: bool,
-    rows: Vec<Row>,
-}
-
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let build = if self.build == Build::Release { "exported release game" } else { "editor" };
-        let quick = if self.quick { ", quick run with few samples" } else { "" };
-        write!(f, "Godot {}, {build}, {}{quick}", self.engine, self.machine)
-    }
-}
 
 /// Measures, prints a table, and writes every figure to `target/bench.json`.
 pub fn run(workspace: &Workspace, godot: &Godot, options: &Options) -> Result<()> {
@@ -125,18 +87,4 @@ pub fn run(workspace: &Workspace, godot: &Godot, options: &Options) -> Result<()
     fs::write(&file, serde_json::to_string_pretty(&report)? + "\n")?;
     println!("\nevery figure: {}", file.display());
     if options.document { page::write(workspace, &report) } else { Ok(()) }
-}
-
-/// The numbers of threads to measure: 1, and the number of processors.
-fn threads() -> Vec<usize> {
-    let all = thread::available_parallelism().map_or(1, usize::from);
-    if all > 1 { vec![1, all] } else { vec![1] }
-}
-
-/// The processor model and the number of threads.
-fn machine() -> String {
-    let described = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = described.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
-    let model = model.map_or("unnamed processor", |(_, name)| name);
-    format!("{model}, {} thread(s)", threads().last().unwrap_or(&1))
 }

@@ -4,9 +4,10 @@ use std::fs;
 
 use anyhow::{Context, Result};
 
+use super::chart;
+use super::report::Report;
 use super::samples::{Op, Row};
 use super::workloads::TABLE;
-use super::{Report, chart};
 use crate::document::replaced;
 use crate::workspace::Workspace;
 

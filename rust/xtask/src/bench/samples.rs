@@ -97,11 +97,11 @@ fn median(values: &[f64]) -> Option<f64> {
     quantile(values, 0.5)
 }
 
-/// The quantile `part` of the values, interpolated between two of them; `None` if there are no values.
-fn quantile(values: &[f64], part: f64) -> Option<f64> {
+/// The quantile `fraction` of the values, interpolated between two of them; `None` if there are no values.
+fn quantile(values: &[f64], fraction: f64) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    let position = part * sorted.len().checked_sub(1)? as f64;
+    let position = fraction * sorted.len().checked_sub(1)? as f64;
     let (below, above) = (sorted[position.floor() as usize], sorted[position.ceil() as usize]);
     Some(below + (above - below) * position.fract())
 }

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use serde::Serialize;
 use tempfile::TempDir;
 
 use super::samples::{self, Row};
 use super::workloads::{Input, Workload};
-use super::{Build, Pace};
 use crate::archive;
 use crate::export;
 use crate::godot::Godot;
@@ -22,6 +22,24 @@ use crate::workspace::{EXTENSION, Workspace};
 const PROJECT: &str = include_str!("project.godot");
 
 const RUN_LIMIT: Duration = Duration::from_secs(600);
+
+/// The build of the engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Build {
+    /// The build that players run.
+    Release,
+    /// The editor program, which is a debug build.
+    Editor,
+}
+
+/// The number of samples to take.
+pub struct Pace {
+    /// The minimum number of pairs of samples.
+    pub pairs: u32,
+    /// The minimum time, in seconds.
+    pub seconds: f64,
+}
 
 /// A temporary project with the workloads and a copy of the addon. The copy does not change during
 /// measurements.

@@ -7,13 +7,46 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use roxmltree::{Document, Node};
 
-use crate::judge::Tally;
+use crate::judge::{self, Tally};
+use crate::progress::Progress;
+use crate::run::{self, Echo};
+use crate::trial::{EDITOR_LIMIT, RUN_LIMIT, Trial};
+use crate::workspace::EXTENSION;
 
 /// The engine's text in place of a missing description.
 const NO_DESCRIPTION: &str = "There is currently no description for this";
 
+/// Checks that the editor's help describes all that the extension registers. The project must have been
+/// opened before.
+pub fn check(trial: &Trial<'_>) -> Result<Tally> {
+    let project = trial.project()?;
+    let pages = trial.folder.path().join("pages.json");
+    let step = Progress::spinner("reading the help in the editor");
+    let read = || {
+        let mut command = project.headless();
+        command.args(["--editor", "--", "--pages"]).arg(&pages);
+        run::watch(&mut command, Echo::Nothing, EDITOR_LIMIT)
+    };
+    let mut outcome = read()?;
+    // The editor may crash, because its threads can still write to the help while the editor shows it.
+    if judge::crashed_outside_of(EXTENSION, &outcome.log) {
+        println!("the editor crashed in its own code, and is asked again:\n{}", outcome.log);
+        outcome = read()?;
+    }
+    trial.judge_editor(outcome)?;
+    step.done();
+
+    // `--doctool` runs last, because it removes the help cache that the editor needs for extensions.
+    let listed = tempfile::tempdir_in(&trial.workspace.target)?;
+    let mut command = project.headless();
+    command.arg("--doctool").arg(listed.path()).arg("--gdextension-docs");
+    let outcome = run::watch(&mut command, Echo::Nothing, RUN_LIMIT)?;
+    judge::clean(&outcome).with_context(|| format!("`--doctool` printed:\n{}", outcome.log))?;
+    compare(&listed.path().join("doc_classes"), &serde_json::from_str(&fs::read_to_string(pages)?)?)
+}
+
 /// Fails unless each class's page describes the class and all members in the XML of `--doctool`.
-pub fn judge(folder: &Path, pages: &BTreeMap<String, String>) -> Result<Tally> {
+fn compare(folder: &Path, pages: &BTreeMap<String, String>) -> Result<Tally> {
     let mut passed = 0;
     let mut gaps = Vec::new();
     for file in fs::read_dir(folder)? {

@@ -15,5 +15,5 @@ use crate::workspace::Workspace;
 pub fn run(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     let trial = Trial::install(workspace, godot, &package::write(workspace, None)?)?;
     trial.first_open()?;
-    Ok(trial.snippets()? + trial.help()?)
+    Ok(snippets::check(&trial)? + help::check(&trial)?)
 }

@@ -16,8 +16,9 @@ use anyhow::{Context, Result, bail, ensure};
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
 
 use crate::archive;
-use crate::judge::Tally;
+use crate::judge::{self, Tally};
 use crate::run::{self, Echo};
+use crate::trial::{RUN_LIMIT, Trial};
 use crate::workspace::{EXTENSION, Workspace};
 
 /// The timeout of the example, which reads one file.
@@ -25,7 +26,7 @@ const EXAMPLE_LIMIT: Duration = Duration::from_secs(60);
 
 /// A block of GDScript, with the parts that complete it.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Snippet {
+struct Snippet {
     /// The document, and the first line of the block.
     place: (PathBuf, usize),
     code: String,
@@ -34,11 +35,29 @@ pub struct Snippet {
     output: Option<String>,
 }
 
+/// Runs all snippets in the project of a trial, and judges their output.
+pub fn check(trial: &Trial<'_>) -> Result<Tally> {
+    let snippets = all(trial.workspace)?;
+    write(&snippets, &trial.folder.path().join("snippets"))?;
+    let project = trial.project()?;
+    let run = |script: &str| {
+        let outcome = run::watch(&mut project.script(script, &[]), Echo::Nothing, RUN_LIMIT)?;
+        judge::clean(&outcome).with_context(|| format!("the snippets printed:\n{}", outcome.log))?;
+        anyhow::Ok(outcome)
+    };
+    for program in snippets.iter().filter_map(Snippet::program) {
+        run(&format!("res://snippets/{program}"))?;
+    }
+    let outcome = run("res://snippets.gd")?;
+    let judged = compare(&snippets, &outcome.stdout)?;
+    Ok(judged + judge_example(trial.workspace, &trial.folder.path().join("characters.dat"))?)
+}
+
 /// All snippets of the documents and of the editor's help.
 ///
 /// # Errors
 /// Fails if a document cannot be read, or if a part belongs to no snippet.
-pub fn all(workspace: &Workspace) -> Result<Vec<Snippet>> {
+fn all(workspace: &Workspace) -> Result<Vec<Snippet>> {
     let addon = format!("addons/{EXTENSION}/README.md");
     let mut files = vec![PathBuf::from("README.md"), PathBuf::from(addon)];
     for folder in ["docs", "rust/extension/src"].map(Path::new) {
@@ -108,7 +127,7 @@ impl Snippet {
     }
 
     /// The file name of the script, if the engine runs it by itself.
-    pub fn program(&self) -> Option<String> {
+    fn program(&self) -> Option<String> {
         self.code.starts_with("extends SceneTree\n").then(|| self.whole())
     }
 
@@ -158,7 +177,7 @@ fn indented(code: &str, tabs: usize) -> String {
     script
 }
 
-pub fn write(snippets: &[Snippet], folder: &Path) -> Result<()> {
+fn write(snippets: &[Snippet], folder: &Path) -> Result<()> {
     fs::create_dir_all(folder)?;
     for (name, script) in snippets.iter().flat_map(Snippet::scripts) {
         fs::write(folder.join(name), script)?;
@@ -168,7 +187,7 @@ pub fn write(snippets: &[Snippet], folder: &Path) -> Result<()> {
 
 /// Fails unless every snippet except the programs ran to its end and printed the expected output. `printed`
 /// is the output of all snippets.
-pub fn judge(snippets: &[Snippet], printed: &str) -> Result<Tally> {
+fn compare(snippets: &[Snippet], printed: &str) -> Result<Tally> {
     for snippet in snippets.iter().filter(|snippet| snippet.program().is_none()) {
         let (file, line) = &snippet.place;
         let place = format!("{}:{line}", file.display());
@@ -185,7 +204,7 @@ pub fn judge(snippets: &[Snippet], printed: &str) -> Result<Tally> {
 
 /// Fails unless the guide quotes the crate's example, and the example prints the guide's output for a file
 /// that a snippet saved.
-pub fn judge_example(workspace: &Workspace, file: &Path) -> Result<Tally> {
+fn judge_example(workspace: &Workspace, file: &Path) -> Result<Tally> {
     let guide = fs::read_to_string(workspace.root.join("docs/guide.md"))?;
     let example = fs::read_to_string(workspace.root.join("rust/codec/examples/read_save.rs"))?;
     let (_, code) = example.split_once("\n\n").context("the example has no introduction")?;

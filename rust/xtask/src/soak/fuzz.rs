@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use super::{Done, Stage, Work};
+use super::work::{Done, Stage, Work};
 use crate::judge::Tally;
 use crate::run::{self, Echo};
 use crate::workspace::Workspace;

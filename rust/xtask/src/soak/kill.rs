@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::{Done, Stage, Work, script};
+use super::script;
+use super::work::{Done, Stage, Work};
 use crate::judge::Tally;
 use crate::run::{self, Echo};
 use crate::suite;
@@ -30,7 +31,7 @@ pub fn run(on: &Stage<'_>, work: &Work) -> Result<Done> {
     let mut random = fastrand::Rng::with_seed(work.seed.into());
     let started = Instant::now();
     let mut kills = 0;
-    while work.goes_on(kills, started) {
+    while work.needs_another_round(kills, started) {
         kills += 1;
         let moment = LATEST_KILL.mul_f64(random.f64());
         kill(&mut script::engine(&project, "kill", &[("--folder", &shared)]), moment)

@@ -6,20 +6,21 @@ mod kill;
 mod protobuf;
 mod script;
 mod valgrind;
+mod work;
 mod writers;
 
-use std::fmt;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Instant, SystemTime};
 
 use anyhow::{Context, Result, ensure};
-use clap::ValueEnum;
 
 use crate::build::{self, Build};
 use crate::godot;
 use crate::godot::Godot;
 use crate::judge::Tally;
-use crate::suite::{self, Access};
+use crate::suite;
 use crate::workspace::Workspace;
+
+use work::{Done, Mode, Stage, Work};
 
 use Mode::{Direct, Portable, SharedOut};
 
@@ -112,34 +113,6 @@ impl Activity {
     }
 }
 
-/// The extension's access path and threading.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Mode {
-    /// As in games
-    Direct,
-    /// Only through the engine's documented functions
-    Portable,
-    /// Split every value among 4 threads, however small
-    SharedOut,
-}
-
-impl Mode {
-    const fn access(self) -> Access {
-        const DEFAULT: Access = Access { portable: false, threads: None, threshold: None };
-        match self {
-            Direct => DEFAULT,
-            Portable => Access { portable: true, ..DEFAULT },
-            SharedOut => Access { threads: Some(4), threshold: Some(0), portable: false },
-        }
-    }
-}
-
-impl fmt::Display for Mode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.to_possible_value().map_or(Ok(()), |value| f.pad(value.get_name()))
-    }
-}
-
 /// Options of `cargo xtask soak`.
 #[derive(Debug, Default, clap::Args)]
 pub struct Options {
@@ -164,73 +137,6 @@ pub struct Options {
     /// Only this mode [default: all modes of the activity, most of the time direct]
     #[arg(long, value_name = "MODE")]
     pub mode: Option<Mode>,
-}
-
-/// The repository and the engine that an activity uses.
-struct Stage<'a> {
-    workspace: &'a Workspace,
-    godot: &'a Godot,
-}
-
-/// The work for an activity.
-#[derive(Clone, Copy)]
-struct Work {
-    name: &'static str,
-    seconds: u64,
-    /// The amount, instead of a time.
-    count: Option<u64>,
-    seed: u32,
-    case: Option<u64>,
-    mode: Mode,
-}
-
-impl Work {
-    /// Returns whether an activity that measures its own time starts another round. The first round always
-    /// runs.
-    fn goes_on(&self, done: u64, started: Instant) -> bool {
-        match self.count {
-            Some(count) => done < count,
-            None => done == 0 || started.elapsed() < Duration::from_secs(self.seconds),
-        }
-    }
-
-    /// The maximum time that the work takes at this rate.
-    fn limit(&self, units_per_second: u64) -> Duration {
-        Duration::from_secs(self.count.map_or(self.seconds, |count| count / units_per_second))
-    }
-
-    /// The options of `cargo xtask soak` that repeat the work, or only the case that failed.
-    fn to_repeat(self, case: Option<&Case>) -> String {
-        let amount = match (case, self.count) {
-            (Some(Case(number)), _) => format!(" --case {number}"),
-            (None, Some(count)) => format!(" --count {count}"),
-            (None, None) => format!(" --minutes {:.2}", self.seconds as f64 / 60.0),
-        };
-        let mode = if self.mode == Direct { String::new() } else { format!(" --mode {}", self.mode) };
-        format!("--seed {}{amount}{mode}", self.seed)
-    }
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-struct Done {
-    amount: u64,
-    tally: Tally,
-}
-
-impl From<Tally> for Done {
-    fn from(tally: Tally) -> Self {
-        Self { amount: tally.passed, tally }
-    }
-}
-
-/// The number of a case that failed, as part of an error.
-#[derive(Debug)]
-struct Case(u64);
-
-impl fmt::Display for Case {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "case {}", self.0)
-    }
 }
 
 /// Runs activities one after the other, prints a line for each, and returns whether all succeeded.
@@ -318,18 +224,11 @@ mod tests {
     }
 
     #[test]
-    fn the_first_mode_gets_the_larger_part() {
+    fn the_first_mode_gets_the_largest_share() {
         let options = Options { minutes: 1.0, ..Options::default() };
         let values = Activity::named("values").unwrap();
         assert_eq!(shares(values, &options), [(Direct, 36), (Portable, 12), (SharedOut, 12)]);
         let options = Options { mode: Some(Portable), ..options };
         assert_eq!(shares(values, &options), [(Portable, 60)]);
-    }
-
-    #[test]
-    fn a_failed_case_is_repeated_alone() {
-        let work = Work { name: "values", seconds: 36, count: None, seed: 7, case: None, mode: Portable };
-        assert_eq!(work.to_repeat(Some(&Case(4711))), "--seed 7 --case 4711 --mode portable");
-        assert_eq!(Work { count: Some(20), mode: Direct, ..work }.to_repeat(None), "--seed 7 --count 20");
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{Done, Stage, Work};
+use super::work::{Done, Stage, Work};
 use crate::run::{self, Echo};
 use crate::{judge, python, suite, workflows};
 

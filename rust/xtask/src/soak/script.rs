@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use anyhow::{Error, Result};
 
-use super::{Case, Done, Stage, Work};
+use super::work::{Case, Done, Stage, Work};
 use crate::judge::{self, Tally};
 use crate::project::Project;
-use crate::run::{self, Echo, Outcome};
+use crate::run::{self, Echo, Finished};
 use crate::suite;
 
 const SCRIPT: &str = "res://suites/soak.gd";
@@ -62,7 +62,7 @@ pub fn run(on: &Stage<'_>, work: &Work) -> Result<Done> {
 }
 
 /// Returns the script's result. An error names the case that failed.
-pub fn judged(outcome: &Outcome) -> Result<Done> {
+pub fn judged(outcome: &Finished) -> Result<Done> {
     let lines = || outcome.stdout.lines();
     let done = lines().find_map(|line| line.strip_prefix("@@ done ")?.parse().ok());
     let case = lines().find_map(|line| line.strip_prefix("FAILED case ")?.split(':').next()?.parse().ok());
@@ -96,10 +96,10 @@ pub fn search(on: &Stage<'_>, work: &Work) -> Result<Done> {
 mod tests {
     use super::*;
 
-    fn outcome(stdout: &str) -> Outcome {
+    fn outcome(stdout: &str) -> Finished {
         let (stdout, log) = (stdout.to_owned(), stdout.to_owned());
         let status = Command::new("true").status().ok();
-        Outcome { status, log, stdout, stderr: String::new(), elapsed: Duration::ZERO }
+        Finished { status, log, stdout, stderr: String::new(), elapsed: Duration::ZERO }
     }
 
     #[test]

@@ -8,7 +8,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use roxmltree::{Document, Node};
 
-use super::{Done, Stage, Work, script};
+use super::script;
+use super::work::{Done, Stage, Work};
 use crate::build::{Build, Profile};
 use crate::godot;
 use crate::judge::Tally;

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
 
-use super::{Done, Stage, Work, script};
+use super::script;
+use super::work::{Done, Stage, Work};
 use crate::judge::Tally;
 use crate::project::Project;
 use crate::run::{self, Echo};
@@ -30,7 +31,7 @@ pub fn run(on: &Stage<'_>, work: &Work) -> Result<Done> {
     let project = suite::bundled(on.workspace, on.godot, &project_folder)?;
     let started = Instant::now();
     let (mut rounds, mut passed) = (0, 0);
-    while work.goes_on(rounds, started) {
+    while work.needs_another_round(rounds, started) {
         rounds += 1;
         for test in [two_append, one_saves, locked, remains, limited] {
             let folder = tempfile::Builder::new().prefix("writers-").tempdir_in(&on.workspace.target)?;

@@ -10,7 +10,7 @@
 //! text    u32 byte count, that many bytes of UTF-8, zeros up to a multiple of 4
 //! ```
 
-use super::lanes::Precision;
+use crate::lanes::Precision;
 
 /// The part of a header that holds the type id.
 pub const TYPE_MASK: u32 = 0xFF;

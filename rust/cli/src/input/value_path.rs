@@ -1,9 +1,9 @@
-//! [`Place`]: a path to a part of a file.
+//! [`ValuePath`]: a path to a part of a file.
 
 use variant_codec::View;
 use variant_codec::view::Key;
 
-use super::{Input, limits};
+use super::open::{Input, limits};
 use crate::failure::{Failure, Outcome};
 
 /// The failure for an index beyond the last record.
@@ -12,14 +12,14 @@ pub fn no_record(input: &Input, record: u64) -> Failure {
 }
 
 /// A parsed path of keys and indexes. In a file of records, the first step is the index of a record.
-pub struct Place<'p> {
+pub struct ValuePath<'p> {
     /// The index of the record; `None` for all records, or if the file contains one value.
     pub record: Option<u64>,
     /// The steps inside the value.
     pub steps: Vec<Key<'p>>,
 }
 
-impl<'p> Place<'p> {
+impl<'p> ValuePath<'p> {
     /// Parses a path into `input`.
     ///
     /// # Errors
@@ -47,7 +47,7 @@ impl<'p> Place<'p> {
     ) -> Outcome<()> {
         let limits = limits();
         self.each_value(input, |index, offset, bytes| {
-            let place = View::within(bytes, &limits).and_then(|view| {
+            let found = View::within(bytes, &limits).and_then(|view| {
                 // If the path selects the whole value, no bytes may follow it.
                 if self.steps.is_empty() {
                     return view.check_end().map(|()| view);
@@ -55,7 +55,7 @@ impl<'p> Place<'p> {
                 view.following_tags()?.at(&self.steps)
             });
             let view =
-                place.map_err(|error| Failure::data_at(&input.name_of(index), error, bytes, offset))?;
+                found.map_err(|error| Failure::data_at(&input.name_of(index), error, bytes, offset))?;
             each(index, offset, view)
         })
     }

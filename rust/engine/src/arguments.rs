@@ -187,7 +187,7 @@ impl Method {
             return Some(refused(sys::GDEXTENSION_CALL_ERROR_TOO_MANY_ARGUMENTS, 0, most));
         }
         let mut pairs = arguments.iter().zip(&self.parameters);
-        let wrong = pairs.position(|(argument, parameter)| !parameter.takes(argument))?;
+        let wrong = pairs.position(|(argument, parameter)| !parameter.accepts(argument))?;
         let expected = self.parameters[wrong].ty;
         Some(refused(sys::GDEXTENSION_CALL_ERROR_INVALID_ARGUMENT, wrong as i32, expected))
     }
@@ -195,7 +195,7 @@ impl Method {
 
 impl Parameter {
     /// Whether a value has the parameter's type, or [`Variant::try_to_relaxed`] can convert it to that type.
-    fn takes(&self, argument: &Variant) -> bool {
+    fn accepts(&self, argument: &Variant) -> bool {
         let own = argument.get_type().sys();
         if own == sys::GDEXTENSION_VARIANT_TYPE_OBJECT && self.ty == own {
             return self.takes_object(argument);

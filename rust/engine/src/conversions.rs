@@ -92,7 +92,7 @@ impl Conversions {
         CONVERSIONS.get().expect("the extension has been initialised by the engine")
     }
 
-    fn takes(&self, target: VariantType, source: VariantType) -> bool {
+    fn accepts(&self, target: VariantType, source: VariantType) -> bool {
         target == source || self.sources[usize::from(target.id())] >> source.id() & 1 != 0
     }
 
@@ -103,7 +103,7 @@ impl Conversions {
         // This is the only conversion of containers to text. Each level of nesting escapes the text again,
         // which doubles its length.
         let is_text = target == VariantType::PackedStringArray && source == VariantType::Array;
-        if !self.takes(target, source) || is_text && may_print_as_text(value) {
+        if !self.accepts(target, source) || is_text && may_print_as_text(value) {
             return None;
         }
         let value = match (target, source) {

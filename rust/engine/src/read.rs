@@ -54,14 +54,14 @@ impl ContainerType {
 
     /// Whether a container of this type accepts a value without converting it. A typed container accepts
     /// values of its type; a container of objects also accepts Nil.
-    pub fn takes(&self, value: &Variant) -> bool {
-        self.takes_type(Reader::new().ty(value), |class, script| is_instance(value, class, script))
+    pub fn accepts(&self, value: &Variant) -> bool {
+        self.accepts_type(Reader::new().ty(value), |class, script| is_instance(value, class, script))
     }
 
     /// Like [`ContainerType::takes`], for a value of type `found`. `is_instance` checks an object's class and
     /// script.
     #[inline(always)]
-    pub fn takes_type(
+    pub fn accepts_type(
         &self,
         found: Option<VariantType>,
         is_instance: impl FnOnce(&StringName, Option<&Gd<Script>>) -> bool,

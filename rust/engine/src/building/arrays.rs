@@ -93,7 +93,7 @@ impl<'s> Building<'s> {
             && !place.is_null()
         {
             // SAFETY: `place` is an element of the Array: a live Variant that only this construction reaches.
-            let is_taken = declared.takes(unsafe { &**place }, class.as_deref());
+            let is_taken = declared.accepts(unsafe { &**place }, class.as_deref());
             assert!(is_taken, "the element has another type than the Array");
             if let Some(pending) = pending {
                 pending.place = std::ptr::null_mut();

@@ -63,7 +63,7 @@ impl<'s> Building<'s> {
         {
             let class = classes.as_deref().map(|(_, class)| class);
             // SAFETY: `value` is the value of an entry: a live Variant that only this construction reaches.
-            let is_taken = declared.takes(unsafe { &**value }, class);
+            let is_taken = declared.accepts(unsafe { &**value }, class);
             assert!(is_taken, "the value has another type than the Dictionary's");
             *value = std::ptr::null_mut();
             self.place = std::ptr::null_mut();
@@ -115,7 +115,7 @@ impl<'s> Building<'s> {
             panic!("no key is open");
         };
         assert!(copied.0.is_null(), "copied entries are still without their values");
-        let is_taken = declared.0.takes(key, classes.as_deref().map(|(class, _)| class));
+        let is_taken = declared.0.accepts(key, classes.as_deref().map(|(class, _)| class));
         assert!(is_taken, "the key has another type than the Dictionary's");
         *at_key = false;
         // SAFETY: only this construction reaches the Dictionary in `dictionary`. The engine returns the

@@ -130,11 +130,11 @@ impl DeclaredType {
 
     /// Whether the container takes the value. `class` is the declared type of objects.
     #[inline(always)]
-    fn takes(self, value: &Variant, class: Option<&ContainerType>) -> bool {
+    fn accepts(self, value: &Variant, class: Option<&ContainerType>) -> bool {
         match self {
             Self::Any => true,
             Self::Type(ty) => Reader::new().ty(value) == Some(ty),
-            Self::Objects => class.is_some_and(|class| class.takes(value)),
+            Self::Objects => class.is_some_and(|class| class.accepts(value)),
         }
     }
 }

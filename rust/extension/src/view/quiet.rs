@@ -20,7 +20,7 @@ pub fn sought(declared: &ContainerType, value: &Variant) -> Option<Variant> {
     match declared {
         // The engine would print an error for a freed object.
         ContainerType::Builtin(VariantType::Object) if value.try_to::<Gd<Object>>().is_err() => None,
-        _ if declared.takes(value) => Some(value.clone()),
+        _ if declared.accepts(value) => Some(value.clone()),
         ContainerType::Builtin(ty) => Conversions::get().convert(*ty, value).map(|found| found.value),
         _ => None,
     }

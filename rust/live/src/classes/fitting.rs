@@ -113,7 +113,7 @@ impl Fitting {
         let reader = Reader::new();
         let mut building = Building::new();
         let fitting = |declared: &ContainerType, value: &Variant| match declared {
-            _ if declared.takes(value) => Ok(value.clone()),
+            _ if declared.accepts(value) => Ok(value.clone()),
             ContainerType::Builtin(ty) if let Some(same) = self.converted(value, *ty)? => Ok(same),
             _ => {
                 let found = match value.try_to::<Gd<Object>>() {

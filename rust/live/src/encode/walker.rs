@@ -620,7 +620,7 @@ impl<'a, 's, F: ObjectForm> Walker<'a, 's, F> {
     fn fits(self, declared: &ContainerType, value: &Variant) -> bool {
         let found =
             if self.is_written_as_nil(value) { Some(VariantType::Nil) } else { self.reader.ty(value) };
-        declared.takes_type(found, |class, script| {
+        declared.accepts_type(found, |class, script| {
             !self.objects.keeps_classes() || is_instance(value, class, script)
         })
     }

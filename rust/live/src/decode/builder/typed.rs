@@ -56,7 +56,7 @@ impl VariantBuilder<'_, '_> {
 
     #[inline(always)]
     pub(super) fn last_fits(&self, declared: &ContainerType) -> bool {
-        declared.takes_type(self.building.last_type(), |class, script| self.last_is_instance(class, script))
+        declared.accepts_type(self.building.last_type(), |class, script| self.last_is_instance(class, script))
     }
 
     #[inline(never)]

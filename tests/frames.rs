@@ -83,6 +83,15 @@ fn records_before_damage_are_recognised() {
     }
     frames::append(&mut damaged, b"\x04\0\0\0\x06\0\0\0\xED\xA0\xBD\xED\xB8\x80\0\0");
     assert_eq!(layouts(&damaged).0, records);
+    // So does one whole record at the start, which is none of Godot 3's.
+    let mut second_damaged = Vec::new();
+    frames::append(
+        &mut second_damaged,
+        &Value::from_iter([(Value::PackedFloat64Array(vec![0.1]), 33)]).encode().unwrap(),
+    );
+    frames::append(&mut second_damaged, b"\x1C\0\0\0\x01\0\0\0\0\0\x02\0");
+    frames::append(&mut second_damaged, b"\x04\0\0\0\x04\0\0\0a\xED\xA0\x80");
+    assert_eq!(layouts(&second_damaged).0, records);
 }
 
 #[test]

@@ -263,6 +263,12 @@ func test_lost_objects() -> bool:
 	checks.same_value("column", [null, null], rows.column("", "at", TYPE_OBJECT))
 	var godot_3 := Wire.header(17, 1) + Wire.word(7) + Wire.word(0)
 	checks.same_value("Godot 3's format", null, FastVariantCodec.try_decode_godot3(godot_3, limits).value)
+	var same_id := Wire.header(TYPE_DICTIONARY) + Wire.word(2)
+	for key in 2:
+		same_id += var_to_bytes(object) + var_to_bytes(null)
+	var with_same_id := FastVariantCodec.try_decode(same_id)
+	checks.same_int("two keys with one id", bytes_to_var(same_id).size(), with_same_id.value.size())
+	_check_validate(same_id, null, with_same_id)
 	var two := var_to_bytes({object: 1, RefCounted.new(): 2})
 	checks.same_int("two keys that become one", FastVariantCodec.NOT_CANONICAL, FastVariantCodec.try_decode(two, limits).error)
 	_check_validate(two, limits, FastVariantCodec.try_decode(two, limits))

@@ -60,7 +60,7 @@ pub fn validate(bytes: &[u8], limits: &Limits) -> Result<usize> {
     match quick_check(bytes, limits) {
         Some(end) => Ok(end),
         None => Decoder::new(bytes, Strictness::Strict, limits)
-            .decode_only(&mut ValueBuilder::of_keys(limits.lost_objects_as_null)),
+            .decode_only(&mut ValueBuilder::of_keys_in_engine(limits.lost_objects_as_null)),
     }
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn check(bytes: &[u8], limits: &Limits) -> Result<Ends> {
     if let Some((_, ends)) = check_quickly(bytes, limits, &mut Rows::default(), Some(Ends::default())) {
         return Ok(ends.unwrap_or_default().sorted());
     }
-    Decoder::new(bytes, Strictness::Strict, limits).decode_only(&mut ValueBuilder::of_keys(false))?;
+    Decoder::new(bytes, Strictness::Strict, limits).decode_only(&mut ValueBuilder::of_keys())?;
     let mut ends = Ends::default();
     Decoder::new(bytes, Strictness::Strict, limits).decode_only(&mut ends)?;
     Ok(ends.sorted())

@@ -100,7 +100,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     #[inline(never)]
     pub(super) fn decode_array<S: Sink>(&mut self, sink: &mut S, header: Header) -> Result<()> {
         let at = self.position();
-        self.check_in_key(at - 4)?;
+        self.check_container_in_key(at - 4)?;
         let (element, count) = self.array_head(header)?;
         let bad_count = self.take_bad_count();
         self.budget.array(count, element).at(at)?;

@@ -26,7 +26,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
 
     /// Refuses a container nested too deeply in a key, at any strictness: see [`format::MAX_KEY_DEPTH`].
     #[inline(always)]
-    pub(super) fn check_in_key(&mut self, at: usize) -> Result<()> {
+    pub(super) fn check_container_in_key(&mut self, at: usize) -> Result<()> {
         if self.depth > self.max_container_depth {
             return Err(self.error_at(at, ErrorKind::KeyTooDeep { limit: format::MAX_KEY_DEPTH }));
         }

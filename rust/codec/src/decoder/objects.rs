@@ -90,7 +90,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
             self.odd(true, at, Oddity::NullObject)?;
             return sink.nil();
         }
-        self.check_in_key(at)?;
+        self.check_container_in_key(at)?;
         let count = self.signed_count(8)?;
         self.budget.value(VariantType::Dictionary).at(at)?;
         self.budget.dictionary(count + 1).at(at)?;

@@ -95,7 +95,7 @@ impl Contents {
 ///
 /// Any bytes are valid numbers, and a damaged file has a layout, too. Whole records at the start decide first: a file is
 /// not one value after two of them, not one vector or damaged value after one, and not Godot 3's after more records of
-/// Godot 4. Else, the likeliest layout is the one in which more text is found; then, the one that reads all bytes; then,
+/// Godot 4, or more of them at the start. Else, the likeliest layout is the one in which more text is found; then, the one that reads all bytes; then,
 /// that of Godot 4; then, the one that reads more bytes before an error.
 ///
 /// # Errors
@@ -120,7 +120,9 @@ pub fn recognise<S: ReadAt + ?Sized>(source: &S, is_possible: impl Fn(Layout) ->
     fits.sort_by_key(|(layout, fit)| {
         let one_value_after = if fit.is_vector || !fit.is_whole { 1 } else { 2 };
         let is_unlikely = match layout {
-            Layout { has_records: true, is_godot3 } => *is_godot3 && godot3.1 < godot4.1,
+            Layout { has_records: true, is_godot3 } => {
+                *is_godot3 && (godot3.0 < godot4.0 || godot3.1 < godot4.1)
+            }
             Layout { is_godot3: false, .. } => godot4.0 >= one_value_after,
             Layout { is_godot3: true, .. } => godot3.0 >= one_value_after || godot4.0 > 0,
         };

@@ -19,7 +19,16 @@ pub struct ValueBuilder {
     keys: Option<Keys>,
     /// Whether only keys are built. Other values are read as null.
     only_keys: bool,
-    lost_objects_as_null: bool,
+    /// What an engine makes of objects by id, if it counts.
+    in_engine: Option<ObjectsById>,
+}
+
+/// What an engine makes of an object by id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ObjectsById {
+    Null,
+    /// An object that equals no other, even if the ids are equal.
+    New,
 }
 
 /// The number of keys that enclose the next value, and the hash of the last value completed inside a key.
@@ -53,10 +62,16 @@ impl ValueBuilder {
         Self { keys: Some(Keys::default()), ..Self::default() }
     }
 
-    /// A builder that fails as [`ValueBuilder::strict`] does, but keeps only the keys of open Dictionaries. With
-    /// `lost_objects_as_null`, objects by id are null.
-    pub(crate) fn of_keys(lost_objects_as_null: bool) -> Self {
-        Self { only_keys: true, lost_objects_as_null, ..Self::strict() }
+    /// A builder that fails as [`ValueBuilder::strict`] does, but keeps only the keys of open Dictionaries.
+    pub(crate) fn of_keys() -> Self {
+        Self { only_keys: true, ..Self::strict() }
+    }
+
+    /// A builder that fails as an engine does when it builds the same value: there, an object by id is null or a new
+    /// object.
+    pub(crate) fn of_keys_in_engine(lost_objects_as_null: bool) -> Self {
+        let objects = if lost_objects_as_null { ObjectsById::Null } else { ObjectsById::New };
+        Self { in_engine: Some(objects), ..Self::of_keys() }
     }
 
     /// Whether the next value is not built.
@@ -242,9 +257,15 @@ impl Sink for ValueBuilder {
     fn object_id(&mut self, id: u64) -> Result<()> {
         self.set(match id {
             0 => Value::Object(Object::Null),
-            _ if self.lost_objects_as_null => Value::Nil,
+            _ if self.in_engine == Some(ObjectsById::Null) => Value::Nil,
             id => Value::Object(Object::Id(id)),
-        })
+        })?;
+        if let (Some(Keys { level: 1.., hash, .. }), Some(ObjectsById::New), 1..) =
+            (&mut self.keys, self.in_engine, id)
+        {
+            *hash = unique_hash();
+        }
+        Ok(())
     }
 
     #[inline(never)]

@@ -9,7 +9,7 @@ use crate::classes::reader::ObjectReader;
 use crate::decode::builder::VariantBuilder;
 use crate::decode::builder::sink::{ArrayFrame, DictionaryFrame};
 use crate::decode::built::Built;
-use crate::decode::new_objects::NewObject;
+use crate::decode::native_objects::NewObject;
 use crate::objects::lost_objects;
 
 /// A builder that puts an object, or another value, where the data has a tagged Dictionary.

@@ -6,7 +6,7 @@ use variant_codec::stream::Text;
 use variant_codec::{Result, VariantType};
 use variant_engine::{Building, ContainerType, Reader, string};
 
-use crate::decode::new_objects::KnownObjects;
+use crate::decode::native_objects::KnownObjects;
 use crate::decode::texts::{TextCache, hash};
 
 /// Recently seen keys. The String of a key is made once and then shared. The engine copies a repeated row of

@@ -5,6 +5,6 @@ pub mod built;
 pub mod decoding;
 pub mod input;
 pub(crate) mod keys;
-pub(crate) mod new_objects;
+pub(crate) mod native_objects;
 pub(crate) mod part_tasks;
 mod texts;

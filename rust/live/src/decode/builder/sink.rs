@@ -16,7 +16,7 @@ use crate::decode::builder::typed::{TypedArray, TypedDictionary};
 use crate::decode::builder::{Key, VariantBuilder};
 use crate::decode::built::{ConversionCounts, CreatedObjects};
 use crate::decode::keys::RowCursor;
-use crate::decode::new_objects::NewObject;
+use crate::decode::native_objects::NewObject;
 use crate::decode::part_tasks::{PartSlots, PartTask};
 
 /// An Array under construction; small, because each level of nesting has one on the stack.

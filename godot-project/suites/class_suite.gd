@@ -362,11 +362,9 @@ func test_what_cannot_be_written() -> bool:
 	var bag := Hero.Bag.new()
 	Engine.print_error_messages = false
 	checks.same_int("save_batch", ERR_INVALID_DATA, classes.save_batch(FILE, [[bag], [bag]]))
-	checks.truth("pack_batch", classes.pack_batch([bag, bag]).is_empty())
 	Engine.print_error_messages = true
 	var job := classes.save_batch_async(FILE, [bag, bag])
 	checks.truth("save_batch_async", "is also in value 0" in job.wait().message, job.wait().message)
-	checks.truth("encode_batch", classes.decode_batch(classes.encode_batch([bag, bag])).is_ok())
 	_free_nodes()
 	checks.subject(TYPE_OBJECT, "what is too deep to be read is not written")
 	var typed: Array[Hero.Bag] = []
@@ -940,22 +938,10 @@ func test_batches() -> bool:
 	checks.subject(TYPE_OBJECT, "batches")
 	var classes := _classes()
 	var items: Array = [Hero.new(), [Mage.new(), 5], "text"]
-	var read := classes.decode_batch(classes.encode_batch(items))
-	checks.no_problem("encode_batch and decode_batch", _difference(items, read.value))
-	checks.no_problem("pack_batch and unpack_batch", _difference(items, classes.unpack_batch(classes.pack_batch(items)).value))
 	checks.same_int("append_batch", OK, classes.save_batch(FILE, items.slice(0, 1)) + classes.append_batch(FILE, items.slice(1)))
 	checks.no_problem("load_batch", _difference(items, classes.load_batch(FILE).value))
 	checks.truth("save_batch_async", classes.save_batch_async(FILE, items).wait().is_ok())
 	checks.no_problem("load_batch after it", _difference(items, classes.load_batch(FILE).value))
-	var buffers := classes.encode_batch(items)
-	buffers[1] = var_to_bytes({&"@class": "None"})
-	read = classes.decode_batch(buffers)
-	checks.same_value("failed items", PackedInt32Array([1]), read.failed)
-	checks.truth("their values", read.value[1] == null and read.value[2] == "text", read.message)
-	Engine.print_error_messages = false
-	buffers = classes.encode_batch([Picky.new(1), 5])
-	Engine.print_error_messages = true
-	checks.truth("values that cannot be encoded", buffers[0].is_empty() and buffers[1] == var_to_bytes(5))
 	var limits := FastVariantLimits.for_save_files()
 	limits.max_elements = 10
 	checks.same_int("limits", FastVariantCodec.MAX_ELEMENTS_EXCEEDED, classes.load_batch(FILE, limits).error)

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use godot::builtin::{Array, GString, PackedByteArray, PackedStringArray, Variant};
+use godot::builtin::{GString, PackedByteArray, PackedStringArray, Variant};
 use godot::classes::{IRefCounted, Object, Script};
 use godot::global::Error as Code;
 use godot::meta::ToGodot;
@@ -21,7 +21,6 @@ use super::{report, summary};
 use crate::files;
 use crate::jobs::Job;
 use crate::json;
-use variant_live::batch::records::join;
 use variant_live::batch::registered;
 use variant_live::classes::class::Class;
 use variant_live::classes::registry::Registry;
@@ -207,76 +206,10 @@ impl FastVariantClasses {
         })
     }
 
-    /// Encodes each element of [param values], an Array, as [method encode] does. Returns one buffer per
-    /// value, in the same order.
-    ///
-    /// If a value cannot be encoded, its buffer is empty; one error names the indexes of the first ten
-    /// failures. An object in two of the values becomes two objects. To keep one object, encode a single
-    /// value that contains both values.
-    #[func(gd_self)]
-    fn encode_batch(this: Gd<Self>, values: AnyArray) -> Array<PackedByteArray> {
-        guard("FastVariantClasses.encode_batch", || {
-            let batch = registered::encode(&values, &Self::registry(&this));
-            report::batch("FastVariantClasses.encode_batch", &batch.failed);
-            batch.into_array()
-        })
-    }
-
-    /// Decodes each of the [param buffers], an Array, as [method decode] does with the same [param limits].
-    /// Prints nothing.
-    ///
-    /// The result's [member FastVariantResult.value] is an Array with one value per buffer, [code]null[/code] if
-    /// decoding failed. The result also has the indexes of the failed buffers, and the reason for each.
-    #[func(gd_self)]
-    fn decode_batch(
-        this: Gd<Self>,
-        buffers: AnyArray,
-        #[opt(default = OptionalLimits::NULL)] limits: OptionalLimits,
-    ) -> Gd<FastVariantResult> {
-        guard("FastVariantClasses.decode_batch", || {
-            let batch = registered::decode(&buffers, &class_limits(limits), &Self::registry(&this));
-            let (values, failed, mut created) = batch.into_parts();
-            created.leave();
-            FastVariantResult::batch(values.into_array().to_variant(), failed)
-        })
-    }
-
-    /// Encodes each element of [param values], an Array, into one buffer of records, in the format of
-    /// [method FastVariantCodec.pack_batch].
-    ///
-    /// If any value cannot be encoded, prints one error and returns an empty array. An object in two of the
-    /// values is an error, too, because records are read one by one; pack a single value that contains both
-    /// values.
-    #[func(gd_self)]
-    fn pack_batch(this: Gd<Self>, values: AnyArray) -> PackedByteArray {
-        guard("FastVariantClasses.pack_batch", || {
-            let packed = registered::frame(&values, &Self::registry(&this))
-                .and_then(|parts| join(&parts, values.len()));
-            packed.unwrap_or_else(|failed| {
-                report::batch("FastVariantClasses.pack_batch", &failed);
-                PackedByteArray::new()
-            })
-        })
-    }
-
-    /// Decodes all records in [param bytes], as written by [method pack_batch]. Otherwise works like
-    /// [method FastVariantCodec.unpack_batch] and [method decode] with the same [param limits], which apply to the
-    /// whole buffer.
-    #[func(gd_self)]
-    fn unpack_batch(
-        this: Gd<Self>,
-        bytes: PackedByteArray,
-        #[opt(default = OptionalLimits::NULL)] limits: OptionalLimits,
-    ) -> Gd<FastVariantResult> {
-        guard("FastVariantClasses.unpack_batch", || {
-            let unpacked = registered::unpack(bytes, &class_limits(limits), &Self::registry(&this));
-            FastVariantResult::unpacked(unpacked, None)
-        })
-    }
-
     /// Encodes each element of [param values], an Array, and replaces the file at [param path] with the records, as
-    /// [method FastVariantCodec.save_batch] does. If [method pack_batch] would refuse the values, returns an error and
-    /// leaves the file unchanged.
+    /// [method FastVariantCodec.save_batch] does. If a value cannot be encoded, or an object is in two of them, returns an
+    /// error and leaves the file unchanged: records are read one by one, so two objects would be read. To keep one object,
+    /// save a single value that contains both values.
     #[func(gd_self)]
     fn save_batch(this: Gd<Self>, path: GString, values: AnyArray) -> Code {
         guard("FastVariantClasses.save_batch", || {
@@ -295,7 +228,7 @@ impl FastVariantClasses {
     }
 
     /// Encodes each element of [param values], an Array, and appends the records to the file at [param path], as
-    /// [method FastVariantCodec.append_batch] does. If [method pack_batch] would refuse the values, returns an error
+    /// [method FastVariantCodec.append_batch] does. If [method save_batch] would refuse the values, returns an error
     /// and leaves the file unchanged.
     #[func(gd_self)]
     fn append_batch(this: Gd<Self>, path: GString, values: AnyArray) -> Code {
@@ -330,7 +263,7 @@ impl FastVariantClasses {
     }
 
     /// Encodes each element of [param values], an Array, immediately, and replaces the file at [param path] in the
-    /// background, as [method FastVariantCodec.save_batch_async] does. If [method pack_batch] would refuse the values,
+    /// background, as [method FastVariantCodec.save_batch_async] does. If [method save_batch] would refuse the values,
     /// the job fails. Prints nothing.
     ///
     /// To load in the background, use [method FastVariantCodec.load_batch_async], and pass each element of the

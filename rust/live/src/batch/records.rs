@@ -91,7 +91,7 @@ pub fn pack(values: &AnyArray, full_objects: bool) -> Result<PackedByteArray, Fa
 ///
 /// # Errors
 /// Fails with the last record if the buffer would be too large or memory runs out.
-pub fn join(parts: &[Vec<u8>], count: usize) -> Result<PackedByteArray, Failed> {
+pub(crate) fn join(parts: &[Vec<u8>], count: usize) -> Result<PackedByteArray, Failed> {
     let failed = |kind: ErrorKind| Failed::one(count.saturating_sub(1), kind.into());
     let total = parts.iter().fold(0_usize, |total, part| total.saturating_add(part.len()));
     if total > MAX_BYTES {

@@ -3,57 +3,18 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use godot::builtin::{AnyArray, PackedByteArray, Variant};
+use godot::builtin::{AnyArray, PackedByteArray};
 use variant_codec::{Error, Limits};
-use variant_engine::{Reader, Slots};
+use variant_engine::Reader;
 
-use crate::batch::failed::{Failed, Reasons};
-use crate::batch::gathering::{Batch, Gathering, fill_part};
+use crate::batch::failed::Failed;
 use crate::batch::records::{Unpacked, Unpacking};
 use crate::batch::spread::own_if;
 use crate::classes::graph::Graph;
 use crate::classes::registry::Registry;
 use crate::classes::tagging::Tagging;
-use crate::decode::decoding::Decoding;
-use crate::decode::input::Input;
 use crate::encode::walker::element;
 use crate::value;
-
-/// Encodes each value.
-pub fn encode(values: &AnyArray, registry: &Registry) -> Batch<PackedByteArray> {
-    let (reader, gathering) = (Reader::new(), Gathering::keeping(Reasons::First));
-    let values = own_if(true, reader, values);
-    let elements = reader.elements(&values);
-    let created = Slots::of_buffers(elements.len(), |mut slots| {
-        while !slots.is_empty() {
-            let (index, buffer) = (slots.start(), slots.next_bytes());
-            match element(&elements, index).and_then(|value| value::encode_registered(value, registry)) {
-                Ok(bytes) => *buffer = bytes,
-                Err(error) => gathering.add_failed(index, error),
-            }
-        }
-    });
-    gathering.into_batch(created)
-}
-
-/// Decodes each buffer.
-pub fn decode(buffers: &AnyArray, limits: &Limits, registry: &Arc<Registry>) -> Batch<Variant> {
-    let gathering = Gathering::keeping(Reasons::All);
-    let buffers = super::owned(buffers);
-    let mut decoding = Decoding::strict(limits);
-    let created = Slots::of_variants(buffers.len(), |mut slots| {
-        while !slots.is_empty() {
-            fill_part(&mut slots, &gathering, |index| {
-                let bytes = buffers[index].as_ref().map_err(Error::clone)?;
-                let input = Input::Shared(bytes.get());
-                let len = input.bytes().len();
-                decoding.begin_input();
-                decoding.decode_registered(&input, 0..len, registry, None).map(|(built, _)| (built, len))
-            });
-        }
-    });
-    gathering.into_batch(created)
-}
 
 /// Encodes all values as records, each prefixed with its length as a little-endian u32.
 ///

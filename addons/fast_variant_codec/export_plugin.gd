@@ -1,6 +1,6 @@
 @tool
 extends EditorExportPlugin
-## Exports the .proto files of the project, so that FastProtobufCodec finds them in a game. Leaves out the addon's
+## Exports the .proto files of the project, so that FastProtobufSchema finds them in a game. Leaves out the addon's
 ## editor scripts.
 
 ## Editor scripts, which exported games do not need. self_check.gd is not in the list, because games may use it.

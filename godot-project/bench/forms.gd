@@ -117,7 +117,7 @@ class ProtobufMessage:
 		var file := FileAccess.open(SCHEMA_FILE, FileAccess.WRITE)
 		file.store_string(SCHEMA)
 		file.close()
-		schema = FastProtobufCodec.load_schema(SCHEMA_FILE)
+		schema = FastProtobufSchema.load_file(SCHEMA_FILE)
 		message = schema.encode("Snapshot", of)
 
 	func codec_bytes() -> int:

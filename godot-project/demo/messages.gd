@@ -21,7 +21,7 @@ func _initialize() -> void:
 
 ## The size of the world in each form; 0 if the message does not restore the world.
 static func sizes_of(state: Dictionary) -> Dictionary[String, int]:
-	var schema := FastProtobufCodec.load_schema(SCHEMA)
+	var schema := FastProtobufSchema.load_file(SCHEMA)
 	var message := to_message(state)
 	var sizes: Dictionary[String, int] = {"Godot": FastVariantCodec.encoded_size(state)}
 	for compact: bool in [false, true]:

@@ -16,7 +16,7 @@ const SCHEMA := "res://suites/fixtures/messages/everything.proto"
 
 var limits := FastVariantLimits.for_network()
 
-var _schema := FastProtobufCodec.load_schema(SCHEMA)
+var _schema := FastProtobufSchema.load_file(SCHEMA)
 
 
 static func found() -> Array:

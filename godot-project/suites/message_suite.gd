@@ -14,8 +14,8 @@ var _rows: Array
 
 func test_begin() -> bool:
 	checks.subject(checks.MIXED, "schemas")
-	_schema = FastProtobufCodec.load_schema(SCHEMA)
-	_old = FastProtobufCodec.load_schema(OLD)
+	_schema = FastProtobufSchema.load_file(SCHEMA)
+	_old = FastProtobufSchema.load_file(OLD)
 	checks.truth("the schemas are loaded", _schema != null and _old != null)
 	var fixtures: Dictionary = JSON.parse_string(FileAccess.get_file_as_string(FIXTURES))
 	for row: Dictionary in fixtures.rows:
@@ -45,7 +45,7 @@ func test_options() -> bool:
 		checks.subject(TYPE_DICTIONARY, row.text.left(60))
 		var file := SCHEMA if row.schema == _schema else OLD
 		for option: String in ["enum_names", "string_name_keys", "keep_unknown", "strict", "compact"]:
-			var schema := FastProtobufCodec.load_schema(file)
+			var schema := FastProtobufSchema.load_file(file)
 			schema.set(option, true)
 			checks.truth(option + " is set", schema.get(option))
 			var encoded := schema.encode(row.name, row.value)
@@ -55,7 +55,7 @@ func test_options() -> bool:
 				checks.same_value(option, row.schema.decode(row.name, row.bytes), decoded)
 			else:
 				checks.same_bytes(option, row.bytes, encoded)
-		var bare := FastProtobufCodec.load_schema(file)
+		var bare := FastProtobufSchema.load_file(file)
 		bare.defaults = false
 		var decoded: Dictionary = bare.decode(row.name, row.bytes)
 		checks.truth("without defaults there is nothing more", decoded.size() <= row.value.size(), str(decoded))
@@ -65,7 +65,7 @@ func test_options() -> bool:
 
 func test_forms_of_values() -> bool:
 	checks.subject(checks.MIXED, "forms")
-	var names: FastProtobufSchema = FastProtobufCodec.load_schema(SCHEMA)
+	var names: FastProtobufSchema = FastProtobufSchema.load_file(SCHEMA)
 	names.enum_names = true
 	names.string_name_keys = true
 	var bytes := names.encode("suite.Everything", {f_kind = "ELF", r_kind = [&"ORC", 2, "LOST"], f_string = &"name"})
@@ -98,7 +98,7 @@ func test_unknown_fields() -> bool:
 	checks.subject(checks.MIXED, "unknown fields")
 	var newer := _schema.encode("Everything", {"f_int32": 7, "f_string": "new", "far_away": 3})
 	_write("syntax = \"proto3\"; message Older { int32 f_int32 = 3; }")
-	var older := FastProtobufCodec.load_schema(WRITTEN)
+	var older := FastProtobufSchema.load_file(WRITTEN)
 	checks.same_value("they are passed over", {"f_int32": 7}, older.decode("Older", newer))
 	older.keep_unknown = true
 	var kept: Dictionary = older.decode("Older", newer)
@@ -172,7 +172,7 @@ func test_schemas() -> bool:
 	checks.same_value("a field", {
 		"name": "needed", "number": 1, "type": "int32", "repeated": false, "map": false, "required": true, "presence": true,
 	}, _old.get_fields("Old")[0])
-	var set_of_them := FastProtobufCodec.load_schema(FOLDER + "everything.binpb")
+	var set_of_them := FastProtobufSchema.load_file(FOLDER + "everything.binpb")
 	for row: Dictionary in _rows:
 		checks.same_bytes("by a descriptor set", row.bytes, set_of_them.encode(row.name, row.value))
 	var reasons := {
@@ -184,23 +184,23 @@ func test_schemas() -> bool:
 	}
 	for text: String in reasons:
 		_write(text)
-		var result := FastProtobufCodec.try_load_schema(WRITTEN)
+		var result := FastProtobufSchema.try_load_file(WRITTEN)
 		checks.same_int("refused", FastVariantCodec.BAD_SCHEMA, result.error)
 		checks.truth("the message says where and why", result.message.contains(reasons[text]), result.message)
 		checks.truth("the message names the file", result.message.contains(WRITTEN), result.message)
 	# File extensions are compared without case, as everywhere in the engine.
 	var capital := "user://MESSAGE_SUITE.PROTO"
 	FileAccess.open(capital, FileAccess.WRITE).store_string("syntax = \"proto3\"; message Loud {}")
-	checks.truth("a file .PROTO", FastProtobufCodec.try_load_schema(capital).is_ok())
+	checks.truth("a file .PROTO", FastProtobufSchema.try_load_file(capital).is_ok())
 	DirAccess.remove_absolute(capital)
-	var none := FastProtobufCodec.try_load_schema("user://there_is_none.proto")
+	var none := FastProtobufSchema.try_load_file("user://there_is_none.proto")
 	checks.truth("the message names the path", none.message.contains("user://there_is_none.proto"), none.message)
 	_write("syntax = \"proto3\"; import \"shared.proto\"; message X { suite.Point at = 1; }")
-	checks.truth("not beside it", not FastProtobufCodec.try_load_schema(WRITTEN).is_ok())
-	checks.truth("in a folder given", FastProtobufCodec.try_load_schema(WRITTEN, [FOLDER]).is_ok())
+	checks.truth("not beside it", not FastProtobufSchema.try_load_file(WRITTEN).is_ok())
+	checks.truth("in a folder given", FastProtobufSchema.try_load_file(WRITTEN, [FOLDER]).is_ok())
 	# protoc accepts comments in other encodings.
 	FileAccess.open(WRITTEN, FileAccess.WRITE).store_buffer("// ".to_utf8_buffer() + PackedByteArray([0xe9]) + "\nmessage X {}".to_utf8_buffer())
-	checks.truth("a comment in Latin-1", FastProtobufCodec.try_load_schema(WRITTEN).is_ok())
+	checks.truth("a comment in Latin-1", FastProtobufSchema.try_load_file(WRITTEN).is_ok())
 	return true
 
 
@@ -212,7 +212,7 @@ func test_large_files() -> bool:
 		FileAccess.open(path, FileAccess.WRITE).resize(1 << 32)
 		for loaded: String in [path, WRITTEN] if path.ends_with(".proto") else [path]:
 			var peak := OS.get_static_memory_peak_usage()
-			var result := FastProtobufCodec.try_load_schema(loaded)
+			var result := FastProtobufSchema.try_load_file(loaded)
 			checks.truth("a large file is refused", result.message.contains("larger than "), result.message)
 			checks.truth("memory for " + loaded, OS.get_static_memory_peak_usage() - peak <= 1 << 26)
 		DirAccess.remove_absolute(path)

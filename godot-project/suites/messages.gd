@@ -83,7 +83,7 @@ func _godot_3() -> void:
 
 func _protobuf() -> void:
 	const FILE := "res://suites/fixtures/messages/everything.proto"
-	var schema := FastProtobufCodec.load_schema(FILE)
+	var schema := FastProtobufSchema.load_file(FILE)
 	var many: Array = []
 	many.resize(1000)
 	many.fill({"f_int32": "text"})
@@ -254,10 +254,10 @@ func _wrong_arguments() -> void:
 	# nothing for an argument of the wrong type.
 	var typed: Dictionary[int, String] = {1: "a"}
 	var instances: Dictionary[String, Variant] = {
-		"FastVariantCodec": FastVariantCodec, "FastProtobufCodec": FastProtobufCodec, "FastVariantLimits": FastVariantLimits.new(),
+		"FastVariantCodec": FastVariantCodec, "FastVariantLimits": FastVariantLimits.new(),
 		"FastVariantResult": FastVariantCodec.try_encode(1), "FastVariantJob": FastVariantCodec.encode_batch_async([1]),
 		"FastVariantView": FastVariantView.open(var_to_bytes([1])), "FastVariantClasses": FastVariantClasses.new(),
-		"FastProtobufSchema": FastProtobufCodec.load_schema("res://suites/fixtures/messages/everything.proto"),
+		"FastProtobufSchema": FastProtobufSchema.load_file("res://suites/fixtures/messages/everything.proto"),
 	}
 	for owner in instances:
 		for method: Dictionary in ClassDB.class_get_method_list(owner, true):

@@ -9,7 +9,7 @@ extends SceneTree
 const Extension := preload("res://suites/extension.gd")
 const VARIABLE := "FAST_VARIANT_CODEC_PANIC"
 const CLASSES: Array[StringName] = [
-	&"FastVariantCodec", &"FastProtobufCodec", &"FastProtobufSchema", &"FastVariantLimits", &"FastVariantResult", &"FastVariantJob",
+	&"FastVariantCodec", &"FastProtobufSchema", &"FastVariantLimits", &"FastVariantResult", &"FastVariantJob",
 	&"FastVariantView", &"FastVariantClasses",
 ]
 const Hero := preload("res://suites/fixtures/classes/hero.gd")
@@ -211,7 +211,7 @@ func _argument(argument: Dictionary, owner: StringName, method: String) -> Varia
 func _instance(owner: StringName) -> Object:
 	match owner:
 		&"FastProtobufSchema":
-			return FastProtobufCodec.load_schema(SCHEMA)
+			return FastProtobufSchema.load_file(SCHEMA)
 		&"FastVariantResult":
 			return FastVariantCodec.try_encode(7)
 		&"FastVariantJob":

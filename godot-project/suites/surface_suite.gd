@@ -250,7 +250,7 @@ func test_results_show_what_they_hold() -> bool:
 		FastVariantCodec.try_decode(var_to_bytes(text)), FastVariantCodec.load_batch("user://" + text.left(3000)),
 		FastVariantCodec.try_encode({text: {text: Callable()}}), FastVariantCodec.try_encode({text: values.lone_surrogates()}),
 		FastVariantCodec.try_decode(var_to_bytes({curious: [curious]})), FastVariantCodec.encode_batch_async([curious]),
-		FastVariantLimits.for_network(), FastProtobufCodec.load_schema("res://suites/fixtures/messages/everything.proto"),
+		FastVariantLimits.for_network(), FastProtobufSchema.load_file("res://suites/fixtures/messages/everything.proto"),
 		FastProtobufSchema.new(), FastVariantView.open(var_to_bytes(text)), FastVariantClasses.new(),
 	]:
 		checks.truth("one short line", str(much).length() < 300 and not str(much).contains("\n"), str(much).left(500))

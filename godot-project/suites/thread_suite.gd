@@ -155,7 +155,7 @@ func test_shared_schema() -> bool:
 	var path := SCHEMA % OS.get_process_id()
 	FileAccess.open(path, FileAccess.WRITE).store_string(
 			"syntax = \"proto3\"; message Point { int32 x = 1; int32 y = 2; }")
-	var schema := FastProtobufCodec.load_schema(path)
+	var schema := FastProtobufSchema.load_file(path)
 	DirAccess.remove_absolute(path)
 	var bytes := schema.encode("Point", {"x": 7})
 	_share([

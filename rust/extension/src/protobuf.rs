@@ -57,6 +57,16 @@ pub fn decode(
     decoding.build(None, |builder, _| decoder.write_into(builder)).map(|(built, ())| built)
 }
 
+/// Compiles the text of a `.proto` file that imports at most standard files.
+///
+/// # Errors
+/// Fails if the text is no schema; the error has line and column.
+pub fn compile(text: &GString) -> std::result::Result<Schema, Error> {
+    const NAME: &str = "schema.proto";
+    let text = engine::text_of(text);
+    Schema::compile(NAME, move |import| (import == NAME).then(|| text.clone()))
+}
+
 /// Loads the schema from a `.proto` file or a descriptor set. Imports are searched for in `folders`, in the
 /// folder of the file, and in `res://`, in this order.
 ///

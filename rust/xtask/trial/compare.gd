@@ -15,7 +15,7 @@ static func run() -> int:
 	for i in mini(values.size(), buffers.size()):
 		if buffers[i] != var_to_bytes(values[i]):
 			failed += 1
-	var schema := FastProtobufCodec.load_schema("res://messages/snapshot.proto")
+	var schema := FastProtobufSchema.load_file("res://messages/snapshot.proto")
 	if not schema or schema.encode("Snapshot", {"numbers": [{"a": 150}]}) != MESSAGE:
 		failed += 1
 	var classes := FastVariantClasses.new()

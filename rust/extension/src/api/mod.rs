@@ -13,7 +13,6 @@ mod inspection;
 pub mod job_class;
 mod limits_class;
 mod properties;
-mod protobuf_class;
 pub mod registration;
 mod report;
 mod result_class;

@@ -26,20 +26,17 @@ use variant_live::decode::decoding::Decoding;
 /// The maximum number of messages that `print()` names.
 const NAMED: usize = 3;
 
-/// The messages of a [code].proto[/code] file, from [method FastProtobufCodec.load_schema].
+/// The messages of a [code].proto[/code] file, in the format that servers in other languages use.
+/// [code]docs/protobuf.md[/code] has the mapping of types.
 ///
 /// A message is a [Dictionary] with its field names as keys. Repeated numbers are packed arrays, [code]bytes[/code] is
 /// a [PackedByteArray], maps and nested messages are Dictionaries.
 ///
 /// ```gdscript
-/// var file := FileAccess.open("user://player.proto", FileAccess.WRITE)
-/// file.store_string("""
+/// var schema := FastProtobufSchema.from_text("""
 ///     syntax = "proto3";
 ///     message Player { string name = 1; int32 hp = 2; repeated float at = 3; }
 /// """)
-/// file.close()
-///
-/// var schema := FastProtobufCodec.load_schema("user://player.proto")
 /// var bytes := schema.encode("Player", {"name": "Ren", "hp": 87, "at": [1.5, 2.0]})
 /// print(schema.decode("Player", bytes))
 /// ```
@@ -124,6 +121,57 @@ impl IRefCounted for FastProtobufSchema {
 
 #[godot_api(secondary)]
 impl FastProtobufSchema {
+    /// Loads the schema from the file at [param path]. A [code].proto[/code] file is compiled; it may use
+    /// proto2, proto3 or an edition. A file with any other extension must be a descriptor set from
+    /// [code]protoc --include_imports --descriptor_set_out[/code].
+    ///
+    /// Searches for imports in each of [param import_folders], in the folder of the file, and in
+    /// [code]res://[/code], in this order. [code]google/protobuf/timestamp.proto[/code] and the other
+    /// standard files are built in. If the schema cannot be loaded, prints one error with file, line and
+    /// column, and returns [code]null[/code].
+    ///
+    /// Exported games contain the [code].proto[/code] files of the project if the plugin is enabled.
+    #[func]
+    fn load_file(
+        path: GString,
+        #[opt(default = &PackedStringArray::new())] import_folders: PackedStringArray,
+    ) -> Option<Gd<Self>> {
+        guard("FastProtobufSchema.load_file", || {
+            or_report("FastProtobufSchema.load_file", protobuf::load(&path, &import_folders))
+        })
+    }
+
+    /// Loads the schema from the file at [param path] as [method load_file] does with the same
+    /// [param import_folders], and returns it or an error. Prints nothing.
+    #[func]
+    fn try_load_file(
+        path: GString,
+        #[opt(default = &PackedStringArray::new())] import_folders: PackedStringArray,
+    ) -> Gd<FastVariantResult> {
+        guard("FastProtobufSchema.try_load_file", || match protobuf::load(&path, &import_folders) {
+            Ok(schema) => FastVariantResult::decoded(Self::of(schema).to_variant(), 0, 0),
+            Err(error) => FastVariantResult::failed(&error.into()),
+        })
+    }
+
+    /// Compiles the schema in [param text], the contents of a [code].proto[/code] file that imports at most
+    /// standard files. If that fails, prints one error with line and column, and returns [code]null[/code].
+    ///
+    /// ```gdscript
+    /// var schema := FastProtobufSchema.from_text("syntax = 'proto3'; message Ping { int64 sent = 1; }")
+    /// print(schema.encode("Ping", {"sent": 7}))
+    /// ```
+    ///
+    /// ```text output
+    /// [8, 7]
+    /// ```
+    #[func]
+    fn from_text(text: GString) -> Option<Gd<Self>> {
+        guard("FastProtobufSchema.from_text", || {
+            or_report("FastProtobufSchema.from_text", protobuf::compile(&text))
+        })
+    }
+
     /// Encodes [param message] as a message of type [param message_name], a name with or without its package.
     ///
     /// Fields are written in the order of their numbers, as in the official implementation's deterministic output. If
@@ -312,7 +360,7 @@ impl FastProtobufSchema {
     }
 
     /// A schema for scripts, with default options.
-    pub fn of(schema: Schema) -> Gd<Self> {
+    fn of(schema: Schema) -> Gd<Self> {
         let made = Self::new_gd();
         made.bind().schema.get_or_init(|| schema);
         made
@@ -320,7 +368,8 @@ impl FastProtobufSchema {
 
     fn message(&self, name: &GString) -> Result<Message> {
         let schema = self.schema.get();
-        let schema = schema.ok_or_else(|| Error::argument("schema was not loaded by FastProtobufCodec"))?;
+        let schema = schema
+            .ok_or_else(|| Error::argument("schema was made with `new()`; use `load_file` or `from_text`"))?;
         Ok(schema.message(&engine::text_of(name))?)
     }
 
@@ -362,4 +411,15 @@ impl Options {
     fn wire(self) -> Wire {
         if self.compact { Wire::Compact } else { Wire::Protobuf }
     }
+}
+
+/// The schema for scripts. After an error, prints it and returns `None`.
+fn or_report(
+    method: &str,
+    schema: std::result::Result<Schema, variant_protobuf::Error>,
+) -> Option<Gd<FastProtobufSchema>> {
+    schema
+        .map(FastProtobufSchema::of)
+        .inspect_err(|error| report::failure(method, &error.clone().into()))
+        .ok()
 }

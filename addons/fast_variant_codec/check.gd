@@ -11,7 +11,7 @@ func _initialize() -> void:
 			if was_opened else "open the project once, with `godot --headless --editor --quit-after 400`"))
 		quit(1)
 		return
-	var report: Dictionary = ClassDB.class_call_static(&"FastVariantCodec", &"get_engine_report")
+	var report: Dictionary = ClassDB.class_call_static(&"FastVariantInspector", &"get_engine_report")
 	print("FastVariantCodec {addon_version}, Godot {engine_version}, {platform}, access path: {access_path}".format(report))
 	# Not preloaded, because self_check.gd does not compile without the class.
 	var check: RefCounted = load("res://addons/fast_variant_codec/self_check.gd").new()

@@ -41,9 +41,9 @@ func ask(entry: String, bytes: PackedByteArray, with := limits) -> Variant:
 		"messages":
 			return _schema.try_decode("Everything", bytes, with)
 		"inspect":
-			return FastVariantCodec.inspect(bytes)
+			return FastVariantInspector.inspect(bytes)
 		"describe":
-			return FastVariantCodec.describe(bytes)
+			return FastVariantInspector.describe(bytes)
 		_:
 			return FastVariantCodec.try_decode(bytes, with)
 

@@ -452,7 +452,7 @@ func test_other_formats() -> bool:
 	for file_name in made:
 		var path := FOLDER.path_join(file_name)
 		made[file_name].call(path)
-		var inspected: String = FastVariantCodec.inspect(FileAccess.get_file_as_bytes(path))["message"]
+		var inspected: String = FastVariantInspector.inspect(FileAccess.get_file_as_bytes(path))["message"]
 		checks.truth("inspect: %s" % file_name, inspected.begins_with(file_name.get_basename()), inspected)
 		var contents := FileAccess.get_file_as_bytes(path)
 		for refused: FastVariantResult in [

@@ -213,9 +213,9 @@ func _outlines() -> void:
 		_typed_array(TYPE_INT, Wire.header(TYPE_NIL), 2000), Wire.header(TYPE_STRING) + Wire.word(4) + Wire.word(0xfffefdfc),
 		Wire.header(TYPE_OBJECT) + Wire.text("GDScript") + Wire.word(0),
 	]:
-		_expect(0, "inspect of %d bytes" % bytes.size(), _codec(&"inspect", [bytes]))
-		_expect(0, "printing what inspect gives", func() -> void: str(FastVariantCodec.inspect(bytes)))
-		_expect(0, "describe of %d bytes" % bytes.size(), _codec(&"describe", [bytes]))
+		_expect(0, "inspect of %d bytes" % bytes.size(), FastVariantInspector.inspect.bind(bytes))
+		_expect(0, "printing what inspect gives", func() -> void: str(FastVariantInspector.inspect(bytes)))
+		_expect(0, "describe of %d bytes" % bytes.size(), FastVariantInspector.describe.bind(bytes))
 
 
 func _files() -> void:
@@ -254,7 +254,7 @@ func _wrong_arguments() -> void:
 	# nothing for an argument of the wrong type.
 	var typed: Dictionary[int, String] = {1: "a"}
 	var instances: Dictionary[String, Variant] = {
-		"FastVariantCodec": FastVariantCodec, "FastVariantLimits": FastVariantLimits.new(),
+		"FastVariantCodec": FastVariantCodec, "FastVariantInspector": FastVariantInspector, "FastVariantLimits": FastVariantLimits.new(),
 		"FastVariantResult": FastVariantCodec.try_encode(1), "FastVariantJob": FastVariantCodec.encode_batch_async([1]),
 		"FastVariantView": FastVariantView.open(var_to_bytes([1])), "FastVariantClasses": FastVariantClasses.new(),
 		"FastProtobufSchema": FastProtobufSchema.load_file("res://suites/fixtures/messages/everything.proto"),

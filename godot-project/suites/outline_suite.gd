@@ -25,7 +25,7 @@ func test_ranges_hold_the_engines_values() -> bool:
 		if bytes.is_empty():
 			continue
 		checks.subject(case.type, case.name)
-		var outline := FastVariantCodec.inspect(bytes, NODES)
+		var outline := FastVariantInspector.inspect(bytes, NODES)
 		checks.truth("is good if the engine says so", (outline["error"] == 0) == Oracle.engine_accepts(bytes))
 		_check_notes(outline, bytes)
 		if outline["error"] != 0:
@@ -41,7 +41,7 @@ func test_properties_of_objects() -> bool:
 	object.child = PlainData.new()
 	checks.subject(TYPE_OBJECT, "an object in full")
 	var bytes := var_to_bytes_with_objects(object)
-	var outline := FastVariantCodec.inspect(bytes)
+	var outline := FastVariantInspector.inspect(bytes)
 	var nodes: Array[Dictionary] = outline["nodes"]
 	checks.same_int("error", 0, outline["error"])
 	checks.same_int("size", bytes.size(), nodes[0]["size"])
@@ -63,9 +63,9 @@ func test_properties_of_objects() -> bool:
 func test_pieces() -> bool:
 	var bytes := var_to_bytes({"hp": 7})
 	checks.subject(TYPE_DICTIONARY, "pieces")
-	checks.same_value("pieces", "hhhhnnnn" + "hhhhnnnnccpp" + "hhhhcccc", _pieces(FastVariantCodec.inspect(bytes), 0, bytes.size()))
+	checks.same_value("pieces", "hhhhnnnn" + "hhhhnnnnccpp" + "hhhhcccc", _pieces(FastVariantInspector.inspect(bytes), 0, bytes.size()))
 	checks.subject(checks.MIXED, "pieces of few nodes")
-	checks.truth("at most eight for each", FastVariantCodec.inspect(var_to_bytes(Values.filled(1000, "x")), 10)["piece_offsets"].size() <= 80)
+	checks.truth("at most eight for each", FastVariantInspector.inspect(var_to_bytes(Values.filled(1000, "x")), 10)["piece_offsets"].size() <= 80)
 	return true
 
 
@@ -74,11 +74,11 @@ func test_numbers_of_nodes() -> bool:
 	checks.subject(TYPE_ARRAY, "20000 ints")
 	var bytes := var_to_bytes(Values.filled(20000, 7))
 	for most: int in [0, -1, -9223372036854775808]:
-		checks.same_int("nodes of %d" % most, 1, FastVariantCodec.inspect(bytes, most)["nodes"].size())
-	checks.same_int("nodes by default", 10000, FastVariantCodec.inspect(bytes)["nodes"].size())
-	checks.same_int("nodes of all", 20001, FastVariantCodec.inspect(bytes, 9223372036854775807)["nodes"].size())
-	checks.same_int("nodes at most", 100000, FastVariantCodec.inspect(var_to_bytes(Values.filled(200000, 7)), 1 << 40)["nodes"].size())
-	checks.same_int("lines", 10002, FastVariantCodec.describe(bytes).split("\n", false).size())
+		checks.same_int("nodes of %d" % most, 1, FastVariantInspector.inspect(bytes, most)["nodes"].size())
+	checks.same_int("nodes by default", 10000, FastVariantInspector.inspect(bytes)["nodes"].size())
+	checks.same_int("nodes of all", 20001, FastVariantInspector.inspect(bytes, 9223372036854775807)["nodes"].size())
+	checks.same_int("nodes at most", 100000, FastVariantInspector.inspect(var_to_bytes(Values.filled(200000, 7)), 1 << 40)["nodes"].size())
+	checks.same_int("lines", 10002, FastVariantInspector.describe(bytes).split("\n", false).size())
 	return true
 
 
@@ -143,13 +143,13 @@ func test_contents() -> bool:
 	checks.subject(checks.MIXED, "contents of files")
 	for file in FILES:
 		var bytes: PackedByteArray = file[0].hex_decode()
-		var outline := FastVariantCodec.inspect(bytes)
+		var outline := FastVariantInspector.inspect(bytes)
 		checks.same_value("contents of %s" % file[0].left(32), [file[1], file[2]], [outline["contents"], outline["other_contents"]])
 		var is_refused: bool = "records" not in [file[1], file[2]]
 		var loaded := FastVariantCodec.unpack_batch(bytes)
 		checks.same_int("unpack_batch", int(is_refused), int("one encoded value" in loaded.message or "Godot 3" in loaded.message))
-		checks.truth("describe", FastVariantCodec.describe(bytes).begins_with("record 0, ") == (file[1] == "records"))
+		checks.truth("describe", FastVariantInspector.describe(bytes).begins_with("record 0, ") == (file[1] == "records"))
 	var torn: PackedByteArray = FILES[0][0].hex_decode()
 	checks.truth("a truncated record", "need 1000 bytes, 696 left" in FastVariantCodec.unpack_batch(torn).message)
-	checks.truth("its values", FastVariantCodec.inspect(torn.slice(4))["nodes"].size() > 30)
+	checks.truth("its values", FastVariantInspector.inspect(torn.slice(4))["nodes"].size() > 30)
 	return true

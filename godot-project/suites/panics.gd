@@ -10,7 +10,7 @@ const Extension := preload("res://suites/extension.gd")
 const VARIABLE := "FAST_VARIANT_CODEC_PANIC"
 const CLASSES: Array[StringName] = [
 	&"FastVariantCodec", &"FastProtobufSchema", &"FastVariantLimits", &"FastVariantResult", &"FastVariantJob",
-	&"FastVariantView", &"FastVariantClasses",
+	&"FastVariantView", &"FastVariantClasses", &"FastVariantInspector",
 ]
 const Hero := preload("res://suites/fixtures/classes/hero.gd")
 const Mage := preload("res://suites/fixtures/classes/mage.gd")
@@ -168,7 +168,7 @@ func _argument(argument: Dictionary, owner: StringName, method: String) -> Varia
 			return 1
 		"new":
 			return var_to_bytes(8) if method.ends_with("_bytes") else 8
-		"path" when method.contains("schema"):
+		"path" when owner == &"FastProtobufSchema":
 			return SCHEMA
 		"path":
 			return OTHER_FILE if method.contains("save") or method.contains("append") else FILE
@@ -256,7 +256,7 @@ func _check_places() -> void:
 	_held("an item to encode", "encode_batch_async", func() -> RefCounted: return FastVariantCodec.encode_batch_async(values))
 	_held("an item to decode", "decode_batch_async", func() -> RefCounted: return FastVariantCodec.decode_batch_async(buffers))
 
-	if FastVariantCodec.get_engine_report()["threads"] > 1:
+	if FastVariantInspector.get_engine_report()["threads"] > 1:
 		const POOL := "a thread of the pool"
 		_place(1, POOL, "encode_batch", func() -> Variant: return FastVariantCodec.encode_batch(values), [])
 		_place(1, POOL, "decode_batch", func() -> Variant: return FastVariantCodec.decode_batch(buffers), [])

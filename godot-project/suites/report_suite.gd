@@ -34,7 +34,7 @@ static func facts() -> Dictionary[String, String]:
 
 func test_what_runs_here() -> bool:
 	checks.subject(checks.MIXED, "engine report")
-	var report := FastVariantCodec.get_engine_report()
+	var report := FastVariantInspector.get_engine_report()
 	checks.same_value("keys", Array(KEYS), report.keys())
 	# Exported games do not contain the plugin's file.
 	if OS.has_feature("editor"):
@@ -56,7 +56,7 @@ func test_what_runs_here() -> bool:
 
 func test_access_path_in_use() -> bool:
 	checks.subject(checks.MIXED, "access path in the report")
-	var report := FastVariantCodec.get_engine_report()
+	var report := FastVariantInspector.get_engine_report()
 	var wrong := OS.get_environment(WRONG_FACT)
 	var is_wanted_portable := OS.get_environment(ACCESS) == "portable"
 	var offsets: Dictionary = report["offsets"]
@@ -82,5 +82,5 @@ func test_access_path_in_use() -> bool:
 		for fact: String in offsets:
 			checks.truth("%s lies in a small block" % fact, offsets[fact] in range(0, 120, 4), str(offsets[fact]))
 	report["access_path"] = "changed"
-	checks.truth("each report is one of its own", FastVariantCodec.get_engine_report()["access_path"] != "changed")
+	checks.truth("each report is one of its own", FastVariantInspector.get_engine_report()["access_path"] != "changed")
 	return true

@@ -21,7 +21,7 @@ func _initialize() -> void:
 	checks.same_value("their default", 0, ProjectSettings.property_get_revert(THREADS))
 	checks.same_value("threshold", THRESHOLD, ProjectSettings.get_setting("fast_variant_codec/parallel_threshold_bytes"))
 	checks.same_value("access path", "portable", ProjectSettings.get_setting("fast_variant_codec/access_path"))
-	var report := FastVariantCodec.get_engine_report()
+	var report := FastVariantInspector.get_engine_report()
 	checks.same_value("access path in use", "portable", report["access_path"])
 	checks.truth("what asked for it", report["access_reason"].contains("project setting fast_variant_codec/access_path"))
 	checks.truth("nothing failed", report["failed_facts"].is_empty())

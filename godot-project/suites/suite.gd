@@ -29,7 +29,7 @@ func all_tests() -> PackedStringArray:
 ## Returns whether jobs run on the main thread. This is the default on the web, where the library starts no
 ## threads.
 static func has_jobs_on_main_thread() -> bool:
-	return OS.get_name() == "Web" and FastVariantCodec.get_engine_report()["threads"] == 1
+	return OS.get_name() == "Web" and FastVariantInspector.get_engine_report()["threads"] == 1
 
 
 ## Returns whether the engine has threads; some web games have none.

@@ -53,8 +53,8 @@ class DeepWork:
 		decoded["unpack_batch"] = FastVariantCodec.unpack_batch(packed, limits).value[0]
 		succeeded["encoded_size"] = FastVariantCodec.encoded_size(value) == bytes.size()
 		succeeded["validate"] = FastVariantCodec.validate(bytes, limits).is_ok()
-		succeeded["inspect"] = not FastVariantCodec.inspect(bytes).is_empty()
-		succeeded["describe"] = not FastVariantCodec.describe(bytes).is_empty()
+		succeeded["inspect"] = not FastVariantInspector.inspect(bytes).is_empty()
+		succeeded["describe"] = not FastVariantInspector.describe(bytes).is_empty()
 
 
 ## A thread encodes and decodes the deepest values. In Chromium, a thread has about half a megabyte of stack,
@@ -104,7 +104,7 @@ func test_calls_on_threads() -> bool:
 	var decode := func(turn: int) -> bool:
 		var bytes := buffers[turn % buffers.size()]
 		var is_good := FastVariantCodec.validate(bytes).is_ok() and not FastVariantCodec.try_decode(bytes.slice(0, -1)).is_ok()
-		return is_good and var_to_bytes(FastVariantCodec.decode(bytes)) == bytes and FastVariantCodec.inspect(bytes, 9)["error"] == 0
+		return is_good and var_to_bytes(FastVariantCodec.decode(bytes)) == bytes and FastVariantInspector.inspect(bytes, 9)["error"] == 0
 	var batches := func(turn: int) -> bool:
 		if turn % SELDOM:
 			return true
@@ -195,7 +195,7 @@ func test_shared_job() -> bool:
 		buffers.append(var_to_bytes([index]))
 	var job := FastVariantCodec.decode_batch_async(buffers)
 	# A library without threads runs jobs on the main thread, between frames. `wait` fails on other threads.
-	var may_refuse: bool = FastVariantCodec.get_engine_report()["threads"] == 1
+	var may_refuse: bool = FastVariantInspector.get_engine_report()["threads"] == 1
 	_share([
 		func(_turn: int) -> bool:
 			return str(job).begins_with("<FastVariantJob#"),

@@ -59,14 +59,14 @@ func _init() -> void:
 
 
 static func environment_in_words() -> String:
-	var report := FastVariantCodec.get_engine_report()
+	var report := FastVariantInspector.get_engine_report()
 	return "Godot %s, %s · FastVariantCodec %s · %s access: %s" % [
 		report["engine_version"], report["engine_build"], report["addon_version"], report["access_path"], report["access_reason"],
 	]
 
 
 static func report_in_words() -> String:
-	var report := FastVariantCodec.get_engine_report()
+	var report := FastVariantInspector.get_engine_report()
 	return "\n".join(report.keys().map(func(key: String) -> String: return "%s: %s" % [key, report[key]]))
 
 

@@ -5,7 +5,7 @@ extends RefCounted
 
 enum Framing { AUTOMATIC, ONE_VALUE, RECORDS }
 
-## The role of a byte. The first five are the piece kinds of FastVariantCodec.inspect.
+## The role of a byte. The first five are the piece kinds of FastVariantInspector.inspect.
 enum Kind { CONTENT, HEADER, ELEMENT_TYPE, COUNT, PADDING, UNREAD }
 
 const KIND_NAMES: PackedStringArray = ["content", "header", "type", "count", "padding", "unread"]
@@ -61,7 +61,7 @@ class Chunk:
 var is_cancelled := false
 var bytes: PackedByteArray
 var has_records: bool
-## The nodes of FastVariantCodec.inspect, with offsets into `bytes`. Outermost nodes have no parent. Nodes are
+## The nodes of FastVariantInspector.inspect, with offsets into `bytes`. Outermost nodes have no parent. Nodes are
 ## added on demand: see node_of_record and load_more.
 var nodes: Array[Dictionary] = []
 var problems: Array[Problem] = []
@@ -76,7 +76,7 @@ var record_count: int:
 
 ## Whether the last record is truncated.
 var is_torn := false
-## Another way to read the bytes, as FastVariantCodec.inspect names it; empty if there is none.
+## Another way to read the bytes, as FastVariantInspector.inspect names it; empty if there is none.
 var other_contents := ""
 
 ## The codec's message about another format; empty if the bytes are records or the format is unknown.
@@ -137,9 +137,9 @@ func node_of_record(record: int) -> int:
 	return chunk.first if chunk.starts else -1
 
 
-## The result of FastVariantCodec.inspect for a record, limited to the values that its line shows.
+## The result of FastVariantInspector.inspect for a record, limited to the values that its line shows.
 func outline_of_record(record: int) -> Dictionary:
-	return FastVariantCodec.inspect(bytes.slice(record_starts[record] + FRAME, end_of_record(record)), SHOWN_OF_RECORD)
+	return FastVariantInspector.inspect(bytes.slice(record_starts[record] + FRAME, end_of_record(record)), SHOWN_OF_RECORD)
 
 
 func end_of_record(record: int) -> int:
@@ -161,7 +161,7 @@ func load_more(index: int) -> void:
 	head.resize(ARRAY_HEAD)
 	head.encode_u32(0, TYPE_ARRAY)
 	head.encode_u32(4, node["left_out"])
-	_add_outline(FastVariantCodec.inspect(head + bytes.slice(start, end), MAX_NODES), start - ARRAY_HEAD, start, end, index)
+	_add_outline(FastVariantInspector.inspect(head + bytes.slice(start, end), MAX_NODES), start - ARRAY_HEAD, start, end, index)
 
 
 ## The offset of a node; for a record, the offset of its length prefix.
@@ -285,7 +285,7 @@ func _key_of(value: int) -> int:
 
 ## Whether the bytes are records, as the codec recognises them.
 func _are_records() -> bool:
-	var outline := FastVariantCodec.inspect(bytes, 1)
+	var outline := FastVariantInspector.inspect(bytes, 1)
 	other_contents = outline["other_contents"]
 	if outline["contents"] not in ["records", "value"]:
 		_other_format = outline["message"]
@@ -322,15 +322,15 @@ func _add_records() -> void:
 		if maxi(nodes.size(), record_count) <= MAX_NODES:
 			_add_problems(_add_record(record_count - 1), at + FRAME)
 		else:
-			_add_problems(FastVariantCodec.inspect(bytes.slice(at + FRAME, _records_end), 1), at + FRAME)
+			_add_problems(FastVariantInspector.inspect(bytes.slice(at + FRAME, _records_end), 1), at + FRAME)
 		at = _records_end
 
 
-## Inspects a record, adds its nodes, and returns the result of FastVariantCodec.inspect.
+## Inspects a record, adds its nodes, and returns the result of FastVariantInspector.inspect.
 func _add_record(record: int) -> Dictionary:
 	var start := record_starts[record]
 	var end := end_of_record(record)
-	var outline := FastVariantCodec.inspect(bytes.slice(start + FRAME, end), MAX_NODES)
+	var outline := FastVariantInspector.inspect(bytes.slice(start + FRAME, end), MAX_NODES)
 	for node: Dictionary in outline["nodes"]:
 		if node["parent"] < 0:
 			node["role"] = "record"
@@ -345,7 +345,7 @@ func _add_value() -> void:
 	if _other_format:
 		_add_problem(0, _other_format, true)
 		return
-	var outline := FastVariantCodec.inspect(bytes, MAX_NODES)
+	var outline := FastVariantInspector.inspect(bytes, MAX_NODES)
 	_add_outline(outline, 0, 0, bytes.size())
 	_add_problems(outline, 0)
 

@@ -631,7 +631,7 @@ func _conformance() -> void:
 	for item: TreeItem in tab.table.get_root().get_children():
 		_check("%s was checked" % item.get_text(0), item.get_text(1).to_int() > 0 and item.get_text(4) == "identical")
 	await _picture("conformance")
-	var report := FastVariantCodec.get_engine_report()
+	var report := FastVariantInspector.get_engine_report()
 	_check("the access path in use is said, and why", tab.environment.text.contains(
 			"%s access: %s" % [report["access_path"], report["access_reason"]]), tab.environment.text)
 	_check("the whole report is at hand", report.keys().all(func(key: String) -> bool:

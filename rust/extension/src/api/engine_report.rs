@@ -10,7 +10,7 @@ use variant_engine::{Findings, PRECISION, findings};
 use variant_live::settings;
 use variant_live::threads::pool;
 
-/// The report, with the keys in the help of `FastVariantCodec.get_engine_report`.
+/// The report, with the keys in the help of `FastVariantInspector.get_engine_report`.
 pub fn report() -> VarDictionary {
     let found = findings();
     let os = Os::singleton();

@@ -10,6 +10,7 @@ mod error_code;
 mod file_calls;
 mod guard;
 mod inspection;
+mod inspector_class;
 pub mod job_class;
 mod limits_class;
 mod properties;

@@ -37,7 +37,7 @@ func ask(entry: String, bytes: PackedByteArray, with := limits) -> Variant:
 		"unpack_batch":
 			return FastVariantCodec.unpack_batch(bytes, with)
 		"try_decode_godot3":
-			return FastVariantCodec.try_decode_godot3(bytes, with)
+			return FastGodot3Codec.try_decode(bytes, with)
 		"messages":
 			return _schema.try_decode("Everything", bytes, with)
 		"inspect":

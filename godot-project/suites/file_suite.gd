@@ -216,7 +216,7 @@ func test_torn_files() -> bool:
 		for call: Callable in [
 			func() -> FastVariantResult: return FastVariantCodec.load_batch(path),
 			func() -> FastVariantResult: return FastVariantCodec.load_batch_async(path).wait(),
-			func() -> FastVariantResult: return FastVariantCodec.convert_godot3_file(path, FOLDER + "/converted.dat"),
+			func() -> FastVariantResult: return FastGodot3Codec.convert_file(path, FOLDER + "/converted.dat"),
 			func() -> FastVariantResult: return FastVariantView.open_file(path).try_fetch("0"),
 		]:
 			var message: String = call.call().message
@@ -318,9 +318,9 @@ func test_scripts_that_use_the_same_file() -> bool:
 		"save_batch_async": func() -> bool: return FastVariantCodec.save_batch_async(PATH, plain).wait().is_ok(),
 		"append_batch": func() -> bool: return FastVariantCodec.append_batch(PATH, plain) == OK,
 		"convert_file_to_godot3": func() -> bool:
-			return FastVariantCodec.convert_file_to_godot3(PATH, PATH).error != FastVariantCodec.FILE_ERROR,
+			return FastGodot3Codec.convert_file_back(PATH, PATH).error != FastVariantCodec.FILE_ERROR,
 		"convert_godot3_file": func() -> bool:
-			return FastVariantCodec.convert_godot3_file(PATH, PATH).error != FastVariantCodec.FILE_ERROR,
+			return FastGodot3Codec.convert_file(PATH, PATH).error != FastVariantCodec.FILE_ERROR,
 	}
 	if has_threads():
 		deeds["append_batch of a thread that is waited for"] = func() -> bool:
@@ -456,12 +456,12 @@ func test_other_formats() -> bool:
 		checks.truth("inspect: %s" % file_name, inspected.begins_with(file_name.get_basename()), inspected)
 		var contents := FileAccess.get_file_as_bytes(path)
 		for refused: FastVariantResult in [
-			FastVariantCodec.try_decode(contents), FastVariantCodec.validate(contents), FastVariantCodec.try_decode_godot3(contents),
+			FastVariantCodec.try_decode(contents), FastVariantCodec.validate(contents), FastGodot3Codec.try_decode(contents),
 			FastVariantView.open(contents).try_fetch("hp"),
 		]:
 			checks.same_value("bytes: %s" % file_name, [FastVariantCodec.UNKNOWN_TYPE, inspected], [refused.error, refused.message])
 		_check_format(path, inspected)
-		var converted := FastVariantCodec.convert_godot3_file(path, FOLDER + "/converted.dat")
+		var converted := FastGodot3Codec.convert_file(path, FOLDER + "/converted.dat")
 		checks.truth("convert_godot3_file: %s" % file_name, inspected in converted.message, converted.message)
 		DirAccess.remove_absolute(path)
 	for value: Variant in _values:
@@ -470,15 +470,15 @@ func test_other_formats() -> bool:
 			_write(PATH, bytes)
 			_check_format(PATH, "one encoded value, not records: read all bytes and use `try_decode` (at byte 0)")
 	for value: Variant in [{"day": 1}, [1, 2], {"long": "x".repeat(100_000)}]:
-		_write(PATH, Wire.behind_lengths(FastVariantCodec.encode_godot3_batch([value, 1])))
-		_check_format(PATH, "records of Godot 3: convert them with `convert_godot3_file` (at byte 0)")
+		_write(PATH, Wire.behind_lengths(FastGodot3Codec.encode_batch([value, 1])))
+		_check_format(PATH, "records of Godot 3: convert them with `FastGodot3Codec.convert_file` (at byte 0)")
 	# The first record has the same bytes in both formats.
-	_write(PATH, Wire.behind_lengths(FastVariantCodec.encode_godot3_batch([2, {"day": 1}])))
+	_write(PATH, Wire.behind_lengths(FastGodot3Codec.encode_batch([2, {"day": 1}])))
 	checks.same_int("append_batch", ERR_FILE_UNRECOGNIZED, _write_silently("append_batch", PATH, [6]))
 	checks.truth("load_batch", "records of Godot 3" in FastVariantCodec.load_batch(PATH).message)
 	# The first record is also a Transform3D of Godot 4.
-	_write(PATH, Wire.behind_lengths(FastVariantCodec.encode_godot3_batch([{"score": 1, "gold": 2}, {"day": 1}])))
-	_check_format(PATH, "records of Godot 3: convert them with `convert_godot3_file` (at byte 0)")
+	_write(PATH, Wire.behind_lengths(FastGodot3Codec.encode_batch([{"score": 1, "gold": 2}, {"day": 1}])))
+	_check_format(PATH, "records of Godot 3: convert them with `FastGodot3Codec.convert_file` (at byte 0)")
 	# Records may be padded, if `allow_trailing_bytes` is set.
 	var padded := var_to_bytes({"day": 1})
 	padded.resize(padded.size() + 12)

@@ -216,7 +216,7 @@ func test_containers_as_keys() -> bool:
 		checks.truth("the message names the limit", "`max_key_comparisons`" in decoded.message, decoded.message)
 		for refused: FastVariantResult in [
 			decoded, FastVariantCodec.unpack_batch(Wire.word(bytes.size()) + bytes, network),
-			FastVariantCodec.try_decode_godot3(FastVariantCodec.encode_godot3(value), network),
+			FastGodot3Codec.try_decode(FastGodot3Codec.encode(value), network),
 			FastVariantCodec.decode_batch_async([bytes], network).wait(),
 		]:
 			checks.same_int("refused", FastVariantCodec.MAX_KEY_COMPARISONS_EXCEEDED, refused.error)
@@ -262,7 +262,7 @@ func test_lost_objects() -> bool:
 	checks.same_value("rows", PackedInt64Array([0]), PackedInt64Array(Array(rows.rows("", "at", "==", null))))
 	checks.same_value("column", [null, null], rows.column("", "at", TYPE_OBJECT))
 	var godot_3 := Wire.header(17, 1) + Wire.word(7) + Wire.word(0)
-	checks.same_value("Godot 3's format", null, FastVariantCodec.try_decode_godot3(godot_3, limits).value)
+	checks.same_value("Godot 3's format", null, FastGodot3Codec.try_decode(godot_3, limits).value)
 	var same_id := Wire.header(TYPE_DICTIONARY) + Wire.word(2)
 	for key in 2:
 		same_id += var_to_bytes(object) + var_to_bytes(null)

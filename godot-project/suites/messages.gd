@@ -68,17 +68,17 @@ func _registration() -> void:
 func _godot_3() -> void:
 	var array := Wire.header(19) + Wire.word(1)
 	var bad := Wire.repeated(array, 1000) + Wire.header(27)
-	_expect(1, "decode_godot3 of a bad value in 1000 arrays", func() -> void: FastVariantCodec.decode_godot3(bad))
-	_expect(1, "encode_godot3 of what Godot 3 has not", func() -> void: FastVariantCodec.encode_godot3([Vector4.ONE, Callable()]))
-	_expect(0, "encode_godot3, lossy", func() -> void: FastVariantCodec.encode_godot3([Vector4.ONE, Callable()], true))
+	_expect(1, "decode_godot3 of a bad value in 1000 arrays", func() -> void: FastGodot3Codec.decode(bad))
+	_expect(1, "encode_godot3 of what Godot 3 has not", func() -> void: FastGodot3Codec.encode([Vector4.ONE, Callable()]))
+	_expect(0, "encode_godot3, lossy", func() -> void: FastGodot3Codec.encode([Vector4.ONE, Callable()], true))
 	var buffers: Array = []
 	buffers.resize(1000)
 	buffers.fill(bad)
-	_expect(1, "decode_godot3_batch of 1000 bad buffers", func() -> void: FastVariantCodec.decode_godot3_batch(buffers))
+	_expect(1, "decode_godot3_batch of 1000 bad buffers", func() -> void: FastGodot3Codec.decode_batch(buffers))
 	var values: Array = []
 	values.resize(1000)
 	values.fill(Projection())
-	_expect(1, "encode_godot3_batch of 1000 that Godot 3 has not", func() -> void: FastVariantCodec.encode_godot3_batch(values))
+	_expect(1, "encode_godot3_batch of 1000 that Godot 3 has not", func() -> void: FastGodot3Codec.encode_batch(values))
 
 
 func _protobuf() -> void:
@@ -254,7 +254,7 @@ func _wrong_arguments() -> void:
 	# nothing for an argument of the wrong type.
 	var typed: Dictionary[int, String] = {1: "a"}
 	var instances: Dictionary[String, Variant] = {
-		"FastVariantCodec": FastVariantCodec, "FastVariantInspector": FastVariantInspector, "FastVariantLimits": FastVariantLimits.new(),
+		"FastVariantCodec": FastVariantCodec, "FastVariantInspector": FastVariantInspector, "FastGodot3Codec": FastGodot3Codec, "FastVariantLimits": FastVariantLimits.new(),
 		"FastVariantResult": FastVariantCodec.try_encode(1), "FastVariantJob": FastVariantCodec.encode_batch_async([1]),
 		"FastVariantView": FastVariantView.open(var_to_bytes([1])), "FastVariantClasses": FastVariantClasses.new(),
 		"FastProtobufSchema": FastProtobufSchema.load_file("res://suites/fixtures/messages/everything.proto"),

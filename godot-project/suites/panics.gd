@@ -10,7 +10,7 @@ const Extension := preload("res://suites/extension.gd")
 const VARIABLE := "FAST_VARIANT_CODEC_PANIC"
 const CLASSES: Array[StringName] = [
 	&"FastVariantCodec", &"FastProtobufSchema", &"FastVariantLimits", &"FastVariantResult", &"FastVariantJob",
-	&"FastVariantView", &"FastVariantClasses", &"FastVariantInspector",
+	&"FastVariantView", &"FastVariantClasses", &"FastVariantInspector", &"FastGodot3Codec",
 ]
 const Hero := preload("res://suites/fixtures/classes/hero.gd")
 const Mage := preload("res://suites/fixtures/classes/mage.gd")
@@ -44,7 +44,7 @@ func _run() -> void:
 	_missing += PackedByteArray([0x61, 0x00, 0x00, 0xdc, 0x00, 0xd8]).get_string_from_utf16()
 	Engine.print_error_messages = true
 	FastVariantCodec.save_batch(FILE, [1, 2, 3])
-	FastVariantCodec.convert_file_to_godot3(FILE, GODOT_3_FILE)
+	FastGodot3Codec.convert_file_back(FILE, GODOT_3_FILE)
 	for owner in CLASSES:
 		var accessors := {}
 		for property in ClassDB.class_get_property_list(owner, true):
@@ -173,7 +173,7 @@ func _argument(argument: Dictionary, owner: StringName, method: String) -> Varia
 		"path":
 			return OTHER_FILE if method.contains("save") or method.contains("append") else FILE
 		"from":
-			return GODOT_3_FILE if method == "convert_godot3_file" else FILE
+			return GODOT_3_FILE if method == "convert_file" else FILE
 		"to":
 			return OTHER_FILE
 		"buffers":

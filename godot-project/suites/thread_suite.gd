@@ -47,8 +47,8 @@ class DeepWork:
 		decoded["decode, with objects"] = FastVariantCodec.decode(bytes, true)
 		decoded["try_decode"] = FastVariantCodec.try_decode(bytes, limits).value
 		decoded["decode_batch"] = FastVariantCodec.decode_batch([bytes])[0]
-		var old := FastVariantCodec.encode_godot3(value)
-		decoded["try_decode_godot3"] = FastVariantCodec.try_decode_godot3(old, limits).value
+		var old := FastGodot3Codec.encode(value)
+		decoded["try_decode_godot3"] = FastGodot3Codec.try_decode(old, limits).value
 		var packed := FastVariantCodec.pack_batch([value])
 		decoded["unpack_batch"] = FastVariantCodec.unpack_batch(packed, limits).value[0]
 		succeeded["encoded_size"] = FastVariantCodec.encoded_size(value) == bytes.size()

@@ -330,7 +330,7 @@ func test_objects_are_not_created() -> bool:
 func test_views_of_godot3() -> bool:
 	checks.subject(TYPE_ARRAY, "Godot 3")
 	var table := [{"id": 1, "name": "Ada"}, {"id": 2, "name": "Mia"}]
-	var view := FastVariantView.open(FastVariantCodec.encode_godot3(table), null, true)
+	var view := FastVariantView.open(FastGodot3Codec.encode(table), null, true)
 	checks.same_value("all", table, view.fetch(""))
 	checks.same_value("a part", "Mia", view.fetch("1/name"))
 	checks.same_value("columns", {"id": PackedInt64Array([1, 2])}, view.columns("", {"id": TYPE_INT}))
@@ -339,7 +339,7 @@ func test_views_of_godot3() -> bool:
 	for records: Array in [[[], null], [{}, null]]:
 		var framed := PackedByteArray()
 		for record: Variant in records:
-			var bytes := FastVariantCodec.encode_godot3(record)
+			var bytes := FastGodot3Codec.encode(record)
 			framed.append_array([bytes.size(), 0, 0, 0])
 			framed.append_array(bytes)
 		checks.same_value("records %s" % [records], records, FastVariantView.open_records(framed, null, true).fetch(""))

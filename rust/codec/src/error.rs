@@ -186,10 +186,10 @@ pub enum Foreign {
     #[error("one encoded value, not records: read all bytes and use `try_decode`")]
     OneValue,
     /// Records of Godot 3.
-    #[error("records of Godot 3: convert them with `convert_godot3_file`")]
+    #[error("records of Godot 3: convert them with `FastGodot3Codec.convert_file`")]
     Godot3,
     /// One value of Godot 3, without a length prefix.
-    #[error("one value of Godot 3, not records: read all bytes and use `try_decode_godot3`")]
+    #[error("one value of Godot 3, not records: read all bytes and use `FastGodot3Codec.try_decode`")]
     OneGodot3Value,
     /// A file of `FileAccess.open_encrypted`.
     #[error(

@@ -153,7 +153,7 @@ func _inspect_records() -> void:
 	for records: Array in [[1, null], [true, null], [[], null], [{1: 2}, {}], [[[], []], [[], []], [[], []], [[], []]]]:
 		await _open("records.bin", FastVariantCodec.pack_batch(records))
 		_check("%s are records" % [records], tab.contents.record_count == records.size())
-	await _open("godot3.bin", PackedByteArray([24, 0, 0, 0]) + FastVariantCodec.encode_godot3([1, 2]))
+	await _open("godot3.bin", PackedByteArray([24, 0, 0, 0]) + FastGodot3Codec.encode([1, 2]))
 	_check("records of Godot 3 are named", tab._title.text.begins_with("godot3.bin: records of Godot 3: "), tab._title.text)
 	var torn := FileAccess.get_file_as_bytes(path).slice(0, -3)
 	tab.show_bytes(torn, "torn.bin")

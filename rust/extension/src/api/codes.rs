@@ -2,7 +2,7 @@
 // to do. The order determines the numbers, which scripts may have stored, so append new codes at the end.
 codes! {
     UnexpectedEnd "UNEXPECTED_END" "The data ends inside a value: it is truncated, ends in zeros after a power failure, or does not start at a value. Send or read the complete value, from its first byte."
-    UnknownType "UNKNOWN_TYPE" "A type id that Godot does not have: the bytes are not an encoded Variant, or are in another format, which the message names if it is known. For data from Godot 3, use [method FastVariantCodec.try_decode_godot3]; for records, which are length-prefixed, [method FastVariantCodec.unpack_batch] or [method FastVariantCodec.load_batch]."
+    UnknownType "UNKNOWN_TYPE" "A type id that Godot does not have: the bytes are not an encoded Variant, or are in another format, which the message names if it is known. For data from Godot 3, use [method FastGodot3Codec.try_decode]; for records, which are length-prefixed, [method FastVariantCodec.unpack_batch] or [method FastVariantCodec.load_batch]."
     BadCount "BAD_COUNT" "A length or a count is negative or larger than the data left: truncated, damaged or hostile data. Discard the data, or restore a backup."
     InvalidText "INVALID_TEXT" "When reading: text that is not UTF-8. When writing: a lone surrogate, a NUL or a leading byte-order mark, which readers reject or drop. Convert the text before you encode it; keep binary data in a PackedByteArray."
     OldNodePath "OLD_NODE_PATH" "A NodePath in Godot 2's format, which Godot 4 does not read, or damaged data. Write the data again with Godot 3 or 4."

@@ -8,6 +8,7 @@ mod compare_methods;
 mod engine_report;
 mod error_code;
 mod file_calls;
+mod godot3_class;
 mod guard;
 mod inspection;
 mod inspector_class;

@@ -125,10 +125,15 @@ impl Files {
         let Some(features) = Features::of(&file.syntax, file.edition) else {
             return refuse(format!("unknown syntax; use {SYNTAXES}"));
         };
+        let too_long = format!("full name longer than {MAX_NAME} bytes");
+        // prost-reflect keeps the name of each enclosing package.
+        if file.package.len() > MAX_NAME {
+            return refuse(too_long);
+        }
         for message in &file.message_type {
             match Names::decode(&**message) {
                 Ok(names) if names.are_short(file.package.len()) => {}
-                Ok(_) => return refuse(format!("full name longer than {MAX_NAME} bytes")),
+                Ok(_) => return refuse(too_long),
                 Err(error) => return refuse(error.to_string()),
             }
         }

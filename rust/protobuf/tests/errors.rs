@@ -521,6 +521,9 @@ fn schemas_that_would_exhaust_the_compiler() {
     // The name of each field would repeat the package.
     let long = format!("package {}; message M {{}}", vec!["p".repeat(500); 3].join("."));
     assert_eq!(compile(&alone(long)).unwrap_err(), "0.proto:1:1: full name longer than 1024 bytes");
+    // Each of its packages would have a name, and all together a hundred gigabytes.
+    let packages = format!("syntax = 'proto3'; package a{};", ".a".repeat(300_000));
+    assert_eq!(compile(&alone(packages)).unwrap_err(), "0.proto:1:1: full name longer than 1024 bytes");
     // The compiler would take minutes to locate all of these errors.
     let wrong = format!("message M {{\n{}}}", "optional int32 f = 1;\n".repeat(30_000));
     assert_eq!(compile(&alone(wrong)).unwrap_err(), "0.proto:3:16: name 'M.f' is defined twice");

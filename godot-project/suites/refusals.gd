@@ -112,7 +112,7 @@ static func _has_wrong_entry(bytes: PackedByteArray, at: int, allow_objects: boo
 		if key_size == 0:
 			return false
 		var key: Variant = bytes.decode_var(position, allow_objects)
-		if _is_container(key) and _levels(key) > DEEPEST_KEY:
+		if _levels_at(bytes, position, allow_objects) > DEEPEST_KEY:
 			return true
 		position += key_size
 		var value_size := bytes.decode_var_size(position, allow_objects)
@@ -123,6 +123,28 @@ static func _has_wrong_entry(bytes: PackedByteArray, at: int, allow_objects: boo
 			return true
 		position += value_size
 	return false
+
+
+## The number of nested containers in the value at `at`, at most `most`. Counts those that the engine drops, too.
+static func _levels_at(bytes: PackedByteArray, at: int, allow_objects: bool, most := DEEPEST_KEY + 1) -> int:
+	if at + 8 > bytes.size() or most == 0 or bytes[at] not in [TYPE_ARRAY, TYPE_DICTIONARY]:
+		return 0
+	var is_array := bytes[at] == TYPE_ARRAY
+	var position := at + 4
+	for kind: int in [bytes[at + 2] & 0x03] + ([] if is_array else [bytes[at + 2] >> 2 & 0x03]):
+		position += _declared_type_size(bytes, position, kind)
+	if position + 4 > bytes.size():
+		return 1
+	var count := (bytes.decode_u32(position) & 0x7fffffff) * (1 if is_array else 2)
+	position += 4
+	var below := 0
+	for index in count:
+		var size := bytes.decode_var_size(position, allow_objects) if position < bytes.size() else 0
+		if size == 0:
+			break
+		below = maxi(below, _levels_at(bytes, position, allow_objects, most - 1))
+		position += size
+	return 1 + below
 
 
 ## Returns whether the engine keeps an entry with this key.

@@ -364,7 +364,7 @@ func test_what_cannot_be_written() -> bool:
 	checks.same_int("save_batch", ERR_INVALID_DATA, classes.save_batch(FILE, [[bag], [bag]]))
 	Engine.print_error_messages = true
 	var job := classes.save_batch_async(FILE, [bag, bag])
-	checks.truth("save_batch_async", "is also in value 0" in job.wait().message, job.wait().message)
+	checks.truth("save_batch_async", "is also in value 0" in job.wait_to_finish().message, job.wait_to_finish().message)
 	_free_nodes()
 	checks.subject(TYPE_OBJECT, "what is too deep to be read is not written")
 	var typed: Array[Hero.Bag] = []
@@ -940,7 +940,7 @@ func test_batches() -> bool:
 	var items: Array = [Hero.new(), [Mage.new(), 5], "text"]
 	checks.same_int("append_batch", OK, classes.save_batch(FILE, items.slice(0, 1)) + classes.append_batch(FILE, items.slice(1)))
 	checks.no_problem("load_batch", _difference(items, classes.load_batch(FILE).value))
-	checks.truth("save_batch_async", classes.save_batch_async(FILE, items).wait().is_ok())
+	checks.truth("save_batch_async", classes.save_batch_async(FILE, items).wait_to_finish().is_ok())
 	checks.no_problem("load_batch after it", _difference(items, classes.load_batch(FILE).value))
 	var limits := FastVariantLimits.for_save_files()
 	limits.max_elements = 10

@@ -115,7 +115,7 @@ func test_files() -> bool:
 	var saving := FastVariantCodec.save_batch_async(OLD, range(50_000))
 	var waited := FastGodot3Codec.convert_file_back(OLD, OLD)
 	checks.truth("a file that is being saved", waited.is_ok() and waited.value["records"] == 50_000, waited.message)
-	checks.truth("saved", saving.wait().is_ok())
+	checks.truth("saved", saving.wait_to_finish().is_ok())
 	# Other programs write 8 bytes for each float, and omit padding.
 	_write(OLD, Wire.behind_lengths([
 		Wire.header(TYPE_FLOAT, 1) + PackedByteArray([0, 0, 0, 0, 0, 0, 0x45, 0x40]),
@@ -147,8 +147,8 @@ func test_reports() -> bool:
 	var refused := FastGodot3Codec.convert_file_back(SAVED, OLD)
 	checks.same_int("refused", FastVariantCodec.NO_COUNTERPART, refused.error)
 	checks.same_value("the records", PackedInt32Array([0, 2]), refused.failed)
-	checks.truth("the reason of the first", refused.get_error(0).contains("Vector4"), refused.get_error(0))
-	checks.truth("the place of the second", refused.get_error(2).contains("[0]"), refused.get_error(2))
+	checks.truth("the reason of the first", refused.get_item_error(0).contains("Vector4"), refused.get_item_error(0))
+	checks.truth("the place of the second", refused.get_item_error(2).contains("[0]"), refused.get_item_error(2))
 	checks.same_bytes("nothing was written", before, FileAccess.get_file_as_bytes(OLD))
 	var lossy := FastGodot3Codec.convert_file_back(SAVED, OLD, null, true)
 	checks.same_value("lossy changes", {"Vector4 to Quat": 1, "Vector2i to Vector2": 1, "number to rounded number": 1},

@@ -117,7 +117,7 @@ func test_values_that_come_back_as_others_are_refused() -> bool:
 			{} as Dictionary[int, Resource]]:
 		checks.same_int("save_batch", ERR_INVALID_DATA, FastVariantCodec.save_batch(PATH, [value]))
 		checks.same_int("append_batch", ERR_INVALID_DATA, FastVariantCodec.append_batch(PATH, [value]))
-		var saving := FastVariantCodec.save_batch_async(PATH, [value]).wait()
+		var saving := FastVariantCodec.save_batch_async(PATH, [value]).wait_to_finish()
 		checks.truth("save_batch_async", not saving.is_ok())
 		for tried: FastVariantResult in [
 			FastVariantCodec.try_save_batch(PATH, [value]), FastVariantCodec.try_append_batch(PATH, [value]),
@@ -192,7 +192,7 @@ func test_torn_files() -> bool:
 		if torn:
 			checks.same_value("cut at %d: failed" % length, PackedInt32Array([good]), loaded.failed)
 			checks.same_int("cut at %d: offset" % length, ends[good], loaded.offset)
-			checks.truth("cut at %d: get_error" % length, loaded.get_error(good) != "" and loaded.get_error(good + 1) == "")
+			checks.truth("cut at %d: get_error" % length, loaded.get_item_error(good) != "" and loaded.get_item_error(good + 1) == "")
 			checks.truth("cut at %d: message" % length, loaded.message.begins_with("%s: record %d: " % [PATH, good]),
 					loaded.message)
 			checks.same_int("cut at %d: append_batch" % length, ERR_FILE_CORRUPT,
@@ -215,7 +215,7 @@ func test_torn_files() -> bool:
 		var peak := OS.get_static_memory_peak_usage()
 		for call: Callable in [
 			func() -> FastVariantResult: return FastVariantCodec.load_batch(path),
-			func() -> FastVariantResult: return FastVariantCodec.load_batch_async(path).wait(),
+			func() -> FastVariantResult: return FastVariantCodec.load_batch_async(path).wait_to_finish(),
 			func() -> FastVariantResult: return FastGodot3Codec.convert_file(path, FOLDER + "/converted.dat"),
 			func() -> FastVariantResult: return FastVariantView.open_file(path).try_fetch("0"),
 		]:
@@ -313,9 +313,9 @@ func test_scripts_that_use_the_same_file() -> bool:
 	var deeds: Dictionary[String, Callable] = {
 		"load_batch": func() -> bool: return FastVariantCodec.load_batch(PATH, limits).error != FastVariantCodec.FILE_ERROR,
 		"load_batch_async": func() -> bool:
-			return FastVariantCodec.load_batch_async(PATH).wait().error != FastVariantCodec.FILE_ERROR,
+			return FastVariantCodec.load_batch_async(PATH).wait_to_finish().error != FastVariantCodec.FILE_ERROR,
 		"save_batch": func() -> bool: return FastVariantCodec.save_batch(PATH, plain) == OK,
-		"save_batch_async": func() -> bool: return FastVariantCodec.save_batch_async(PATH, plain).wait().is_ok(),
+		"save_batch_async": func() -> bool: return FastVariantCodec.save_batch_async(PATH, plain).wait_to_finish().is_ok(),
 		"append_batch": func() -> bool: return FastVariantCodec.append_batch(PATH, plain) == OK,
 		"convert_file_to_godot3": func() -> bool:
 			return FastGodot3Codec.convert_file_back(PATH, PATH).error != FastVariantCodec.FILE_ERROR,
@@ -330,9 +330,9 @@ func test_scripts_that_use_the_same_file() -> bool:
 	var meddler := Meddler.new()
 	var calls: Dictionary[String, Callable] = {
 		"load_batch": func() -> bool: return FastVariantCodec.load_batch(PATH, limits).is_ok(),
-		"load_batch_async": func() -> bool: return FastVariantCodec.load_batch_async(PATH, limits).wait().is_ok(),
+		"load_batch_async": func() -> bool: return FastVariantCodec.load_batch_async(PATH, limits).wait_to_finish().is_ok(),
 		"save_batch": func() -> bool: return FastVariantCodec.save_batch(PATH, [meddler], true) == OK,
-		"save_batch_async": func() -> bool: return FastVariantCodec.save_batch_async(PATH, [meddler], true).wait().is_ok(),
+		"save_batch_async": func() -> bool: return FastVariantCodec.save_batch_async(PATH, [meddler], true).wait_to_finish().is_ok(),
 		"append_batch": func() -> bool: return FastVariantCodec.append_batch(PATH, [meddler], true) == OK,
 	}
 	for call_name in calls:
@@ -423,7 +423,7 @@ func test_nothing_is_lost_in_silence() -> bool:
 				FastVariantCodec.diff(1, value), FastVariantCodec.diff(value, 1)])
 			Engine.print_error_messages = true
 			checks.same_int("patch", FastVariantCodec.OBJECT_REFUSED, FastVariantCodec.patch(value, PackedByteArray()).error)
-			checks.same_int("in the background", FastVariantCodec.OBJECT_REFUSED, FastVariantCodec.save_batch_async(PATH, [1, value]).wait().error)
+			checks.same_int("in the background", FastVariantCodec.OBJECT_REFUSED, FastVariantCodec.save_batch_async(PATH, [1, value]).wait_to_finish().error)
 			checks.same_int("try_encode", FastVariantCodec.OBJECT_REFUSED, FastVariantCodec.try_encode(value).error)
 	checks.same_bytes("the file", before, FileAccess.get_file_as_bytes(PATH))
 	return true

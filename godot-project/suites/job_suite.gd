@@ -64,7 +64,7 @@ func test_empty_batches() -> bool:
 		var listener := Listener.new(job)
 		await job.completed
 		checks.truth("is ok", listener.results.size() == 1 and listener.results[0].is_ok())
-		checks.truth("is done", job.is_done() and job.get_progress() == 1.0)
+		checks.truth("is done", job.is_completed() and job.get_progress() == 1.0)
 	return true
 
 
@@ -80,7 +80,7 @@ func test_signals() -> bool:
 	var listeners: Dictionary[String, Listener] = {}
 	for job_name in jobs:
 		checks.subject(checks.MIXED, "signals of %s" % job_name)
-		checks.truth("nothing is done at once", listeners.is_empty() or not jobs["encode"].is_done())
+		checks.truth("nothing is done at once", listeners.is_empty() or not jobs["encode"].is_completed())
 		listeners[job_name] = Listener.new(jobs[job_name])
 	while listeners.values().any(func(listener: Listener) -> bool: return listener.results.is_empty()):
 		await next_frame()
@@ -90,7 +90,7 @@ func test_signals() -> bool:
 		checks.subject(checks.MIXED, "signals of %s" % job_name)
 		var listener := listeners[job_name]
 		checks.same_int("completed is emitted once", 1, listener.results.size())
-		checks.truth("with the result", listener.results[0] == jobs[job_name].wait() and listener.results[0].is_ok())
+		checks.truth("with the result", listener.results[0] == jobs[job_name].wait_to_finish() and listener.results[0].is_ok())
 		checks.same_int("signals on other threads", 0, listener.off_main)
 		checks.same_value("the last progress", Vector2i(20000, 20000), listener.progress.back())
 		for index in range(1, listener.progress.size()):
@@ -113,7 +113,7 @@ func test_awaiting_without_holding() -> bool:
 func test_awaiting_what_is_done() -> bool:
 	checks.subject(checks.MIXED, "await afterwards")
 	var job := FastVariantCodec.decode_batch_async([var_to_bytes(1)])
-	var waited := job.wait()
+	var waited := job.wait_to_finish()
 	for index in 5:
 		await next_frame()
 	var awaited: FastVariantResult = await job.completed
@@ -129,7 +129,7 @@ func test_failures() -> bool:
 	checks.subject(checks.MIXED, "failures")
 	var endless: Array = []
 	endless.append(endless)
-	var encoded := FastVariantCodec.encode_batch_async([1, endless, 3, endless]).wait()
+	var encoded := FastVariantCodec.encode_batch_async([1, endless, 3, endless]).wait_to_finish()
 	endless.clear()
 	checks.same_int("encode: code", FastVariantCodec.TOO_DEEP, encoded.error)
 	checks.same_value("encode: failed", PackedInt32Array([1, 3]), encoded.failed)
@@ -137,19 +137,19 @@ func test_failures() -> bool:
 			Array(encoded.value, TYPE_NIL, "", null))
 	var decoded := FastVariantCodec.decode_batch_async([
 		var_to_bytes(0), PackedByteArray([1]), "text", var_to_bytes("a") + var_to_bytes(1), var_to_bytes(4),
-	]).wait()
+	]).wait_to_finish()
 	checks.same_value("decode: failed", PackedInt32Array([1, 2, 3]), decoded.failed)
 	checks.same_value("decode: values", [0, null, null, null, 4], decoded.value)
 	checks.same_int("decode: code of the first", FastVariantCodec.UNEXPECTED_END, decoded.error)
 	var reasons: Dictionary[int, String] = {}
 	for index in 6:
-		reasons[index] = decoded.get_error(index)
+		reasons[index] = decoded.get_item_error(index)
 	checks.truth("decode: each has its own reason", reasons[1].contains("end") and reasons[2].contains("PackedByteArray")
 			and reasons[3].contains("trailing"), str(reasons))
 	checks.truth("decode: the others have none", (reasons[0] + reasons[4] + reasons[5]).is_empty(), str(reasons))
 	var limits := FastVariantLimits.for_network()
 	limits.max_bytes = 8
-	decoded = FastVariantCodec.decode_batch_async([var_to_bytes(1), var_to_bytes(1 << 40)], limits).wait()
+	decoded = FastVariantCodec.decode_batch_async([var_to_bytes(1), var_to_bytes(1 << 40)], limits).wait_to_finish()
 	checks.same_int("limits", FastVariantCodec.MAX_BYTES_EXCEEDED, decoded.error)
 	checks.same_value("limits: values", [1, null], decoded.value)
 	for job: FastVariantJob in [
@@ -160,7 +160,7 @@ func test_failures() -> bool:
 		checks.same_int("file error", FastVariantCodec.FILE_ERROR, result.error)
 	FastVariantCodec.save_batch(PATH, [1, 2])
 	FileAccess.open(PATH, FileAccess.READ_WRITE).resize(20)
-	var torn := FastVariantCodec.load_batch_async(PATH).wait()
+	var torn := FastVariantCodec.load_batch_async(PATH).wait_to_finish()
 	checks.same_value("a torn file: values", [1], torn.value)
 	checks.same_value("a torn file: failed", PackedInt32Array([1]), torn.failed)
 	return true
@@ -185,10 +185,10 @@ func test_cancelling() -> bool:
 		for job_name in jobs:
 			checks.subject(checks.MIXED, "cancelling %s after %d frames" % [job_name, frames])
 			var job := jobs[job_name]
-			var was_done := job.is_done()
+			var was_done := job.is_completed()
 			job.cancel()
-			checks.truth("is done", job.is_done() and job.get_progress() == 1.0)
-			checks.same_int("result", FastVariantCodec.OK if was_done else FastVariantCodec.CANCELLED, job.wait().error)
+			checks.truth("is done", job.is_completed() and job.get_progress() == 1.0)
+			checks.same_int("result", FastVariantCodec.OK if was_done else FastVariantCodec.CANCELLED, job.wait_to_finish().error)
 			job.cancel()
 		for index in 5:
 			await next_frame()
@@ -197,7 +197,7 @@ func test_cancelling() -> bool:
 	checks.subject(checks.MIXED, "cancelling a save")
 	var save := FastVariantCodec.save_batch_async(PATH, ["new"])
 	save.cancel()
-	checks.truth("it is done all the same", save.wait().is_ok())
+	checks.truth("it is done all the same", save.wait_to_finish().is_ok())
 	checks.same_value("the file", ["new"], FastVariantCodec.load_batch(PATH).value)
 	return true
 
@@ -265,7 +265,7 @@ func test_objects() -> bool:
 	for index in 500:
 		checks.same_bytes("decoded", expected[index], var_to_bytes_with_objects(decoded.value[index]))
 		checks.same_bytes("loaded", expected[index], var_to_bytes_with_objects(loaded.value[index]))
-	checks.same_value("loaded with wait()", 500, FastVariantCodec.load_batch_async(PATH, with_objects()).wait().value.size())
+	checks.same_value("loaded with wait()", 500, FastVariantCodec.load_batch_async(PATH, with_objects()).wait_to_finish().value.size())
 	return true
 
 
@@ -274,7 +274,7 @@ func test_a_getter_that_waits_for_its_job() -> bool:
 	var waiter := Waiter.new()
 	waiter.job = FastVariantCodec.encode_batch_async([1, waiter, 3], true)
 	var job := waiter.job
-	var result := job.wait()
+	var result := job.wait_to_finish()
 	waiter.job = null
 	checks.same_int("the getter's answer", FastVariantCodec.BAD_ARGUMENT, waiter.answer)
 	checks.same_value("the others", [1, 3], [bytes_to_var(result.value[0]), bytes_to_var(result.value[2])])
@@ -288,7 +288,7 @@ func test_saves_are_done_in_order() -> bool:
 	var async_load := FastVariantCodec.load_batch_async(PATH)
 	checks.same_value("load_batch finds the last", 19, FastVariantCodec.load_batch(PATH).value[0])
 	checks.same_int("append_batch", OK, FastVariantCodec.append_batch(PATH, ["more"]))
-	checks.same_value("load_batch_async finds the last", 19, async_load.wait().value[0])
+	checks.same_value("load_batch_async finds the last", 19, async_load.wait_to_finish().value[0])
 	for index in 5:
 		FastVariantCodec.save_batch_async(PATH, [index])
 	checks.same_int("save_batch", OK, FastVariantCodec.save_batch(PATH, ["last"]))
@@ -328,4 +328,4 @@ func _items(count: int) -> Array:
 
 
 func _result(job: FastVariantJob, waits: bool) -> FastVariantResult:
-	return job.wait() if waits else await job.completed
+	return job.wait_to_finish() if waits else await job.completed

@@ -217,7 +217,7 @@ func test_containers_as_keys() -> bool:
 		for refused: FastVariantResult in [
 			decoded, FastVariantCodec.unpack_batch(Wire.word(bytes.size()) + bytes, network),
 			FastGodot3Codec.try_decode(FastGodot3Codec.encode(value), network),
-			FastVariantCodec.decode_batch_async([bytes], network).wait(),
+			FastVariantCodec.decode_batch_async([bytes], network).wait_to_finish(),
 		]:
 			checks.same_int("refused", FastVariantCodec.MAX_KEY_COMPARISONS_EXCEEDED, refused.error)
 		checks.same_value("without a limit", value, FastVariantCodec.try_decode(bytes).value)
@@ -246,8 +246,8 @@ func test_lost_objects() -> bool:
 			["try_decode", FastVariantCodec.try_decode(bytes, limits).value],
 			["unpack_batch", FastVariantCodec.unpack_batch(framed, limits).value[0]],
 			["load_batch", loaded.value[0]],
-			["load_batch_async", job.wait().value[0]],
-			["decode_batch_async", FastVariantCodec.decode_batch_async([bytes], limits).wait().value[0]],
+			["load_batch_async", job.wait_to_finish().value[0]],
+			["decode_batch_async", FastVariantCodec.decode_batch_async([bytes], limits).wait_to_finish().value[0]],
 			["a view", FastVariantView.open(bytes, limits).try_fetch("").value],
 			["a view of a file", FastVariantView.open_file(path, limits).try_fetch(0).value],
 			["classes", FastVariantClasses.new().decode(bytes, limits).value],
@@ -336,7 +336,7 @@ func test_other_writers() -> bool:
 		for job: FastVariantJob in [
 			FastVariantCodec.load_batch_async(path, lenient), FastVariantCodec.decode_batch_async([bytes], lenient),
 		]:
-			var result := job.wait()
+			var result := job.wait_to_finish()
 			checks.same_value("in the background", [code, expected if code == 0 else null],
 					[result.error, result.value[0] if result.value else null])
 	DirAccess.remove_absolute(path)

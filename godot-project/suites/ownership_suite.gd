@@ -95,7 +95,7 @@ func test_buffers_are_those_of_the_call() -> bool:
 			limits.max_elements = 0
 			OS.delay_usec(delay)
 			Change.to(buffers.duplicate() + [buffers], choice)
-			var result := job.wait()
+			var result := job.wait_to_finish()
 			checks.truth("is ok", result.is_ok(), result.message)
 			checks.truth("values", result.value == items)
 	return true
@@ -112,7 +112,7 @@ func test_buffers_between_frames() -> bool:
 		var job := FastVariantCodec.decode_batch_async(buffers, with_objects())
 		await next_frame()
 		Change.to(buffers.duplicate() + [buffers], 0)
-		var result: FastVariantResult = job.wait() if waits else await job.completed
+		var result: FastVariantResult = job.wait_to_finish() if waits else await job.completed
 		checks.same_value("values", items, result.value)
 	return true
 
@@ -133,11 +133,11 @@ func test_setters_that_change_the_buffers() -> bool:
 				"decode_batch":
 					found = FastVariantCodec.decode_batch(buffers, true)
 				"decode_batch_async":
-					found = FastVariantCodec.decode_batch_async(buffers, with_objects()).wait().value
+					found = FastVariantCodec.decode_batch_async(buffers, with_objects()).wait_to_finish().value
 				"unpack_batch":
 					found = FastVariantCodec.unpack_batch(packed, with_objects()).value
 				"load_batch_async":
-					found = FastVariantCodec.load_batch_async(_path, with_objects()).wait().value
+					found = FastVariantCodec.load_batch_async(_path, with_objects()).wait_to_finish().value
 			CountedNode.on_set = Callable()
 			checks.same_value("numbers", range(NODES), found.map(func(node: Node) -> int: return node.number))
 			_free(found)
@@ -155,7 +155,7 @@ func test_packed_arrays_to_encode() -> bool:
 		var expected := packed.map(func(value: Variant) -> PackedByteArray: return var_to_bytes(value))
 		var job := FastVariantCodec.encode_batch_async(packed)
 		Change.to(packed.duplicate() + [packed], choice)
-		checks.same_value("buffers", expected, Array(job.wait().value, TYPE_NIL, "", null))
+		checks.same_value("buffers", expected, Array(job.wait_to_finish().value, TYPE_NIL, "", null))
 	return true
 
 
@@ -166,7 +166,7 @@ func test_values_to_save() -> bool:
 		var expected := Wire.framed(saved)
 		var job := FastVariantCodec.save_batch_async(_path, saved)
 		Change.to(saved.duplicate() + [saved], choice)
-		checks.truth("is ok", job.wait().is_ok())
+		checks.truth("is ok", job.wait_to_finish().is_ok())
 		checks.same_bytes("the file", expected, FileAccess.get_file_as_bytes(_path))
 	return true
 
@@ -200,7 +200,7 @@ func test_a_bad_record() -> bool:
 					"load_batch":
 						result = FastVariantCodec.load_batch(_path, with_objects())
 					"load_batch_async":
-						result = FastVariantCodec.load_batch_async(_path, with_objects()).wait()
+						result = FastVariantCodec.load_batch_async(_path, with_objects()).wait_to_finish()
 					_:
 						result = await FastVariantCodec.load_batch_async(_path, with_objects()).completed
 				checks.same_value("%s: failed" % how, PackedInt32Array([bad]), result.failed)
@@ -230,16 +230,16 @@ func test_nodes_of_unwanted_jobs() -> bool:
 				var keeper := Holder.new()
 				if when == "after a frame":
 					await next_frame()
-				while when == "with some Nodes" and CountedNode.alive == 0 or when == "with all Nodes" and not job.is_done():
+				while when == "with some Nodes" and CountedNode.alive == 0 or when == "with all Nodes" and not job.is_completed():
 					await next_frame()
 				checks.truth("Nodes were made", CountedNode.alive > 0 or not when.begins_with("with"))
 				match end:
 					"cancel":
-						var was_done := job.is_done()
+						var was_done := job.is_completed()
 						job.cancel()
 						checks.truth("Nodes are freed at once", was_done or CountedNode.alive == 0)
 						if not was_done:
-							checks.same_int("result", FastVariantCodec.CANCELLED, job.wait().error)
+							checks.same_int("result", FastVariantCodec.CANCELLED, job.wait_to_finish().error)
 					"let go in a thread":
 						keeper.job = job
 						job = null
@@ -266,7 +266,7 @@ func test_nodes_that_were_given_stay() -> bool:
 	for how: String in ["decode", "load"]:
 		for waits: bool in [true, false]:
 			var job := _start(how, NODES)
-			var result: FastVariantResult = job.wait() if waits else await job.completed
+			var result: FastVariantResult = job.wait_to_finish() if waits else await job.completed
 			job = null
 			for frame in 5:
 				await next_frame()
@@ -277,7 +277,7 @@ func test_nodes_that_were_given_stay() -> bool:
 	return true
 
 
-## On a thread that the main thread joins, `wait` is refused if the job needs the main thread.
+## On a thread that the main thread joins, `wait_to_finish()` is refused if the job needs the main thread.
 func test_waiting_on_another_thread() -> bool:
 	_write(Wire.behind_lengths(buffers_of(range(3000))))
 	var refused: Dictionary[String, FastVariantJob] = {
@@ -298,7 +298,7 @@ func test_waiting_on_another_thread() -> bool:
 		var result := _joined(refused[job_name])
 		checks.same_int("refused", FastVariantCodec.BAD_ARGUMENT, result.error)
 		checks.truth("with the reason", result.message.contains("main thread"), result.message)
-		var waited := refused[job_name].wait()
+		var waited := refused[job_name].wait_to_finish()
 		checks.truth("the job goes on", waited.is_ok(), waited.message)
 		checks.truth("its result is there for all then", _joined(refused[job_name]) == waited)
 		if job_name == "decode_batch_async with objects":
@@ -329,7 +329,7 @@ func _check_deed(how: String, deed: String, waits: bool) -> void:
 			return
 		match deed:
 			"wait":
-				answers.append(holder.job.wait())
+				answers.append(holder.job.wait_to_finish())
 			"wait in a thread":
 				answers.append(_joined(holder.job))
 			"cancel":
@@ -340,14 +340,14 @@ func _check_deed(how: String, deed: String, waits: bool) -> void:
 	CountedNode.numbers.clear()
 	# This is a separate function, because a local variable of the caller would keep the job alive.
 	if waits:
-		holder.answer = holder.job.wait()
+		holder.answer = holder.job.wait_to_finish()
 	else:
 		for frame in FRAMES:
 			await next_frame()
-			if holder.job == null or holder.job.is_done():
+			if holder.job == null or holder.job.is_completed():
 				break
 		if holder.job:
-			holder.answer = holder.job.wait()
+			holder.answer = holder.job.wait_to_finish()
 	CountedNode.on_set = Callable()
 	match deed:
 		"wait", "wait in a thread":
@@ -385,10 +385,10 @@ func _possible(ways: Array[String]) -> Array[String]:
 	return ways.filter(func(way: String) -> bool: return has_threads() or not way.ends_with("in a thread"))
 
 
-## The result of `wait` on another thread, which this thread joins.
+## The result of `wait_to_finish()` on another thread, which this thread joins.
 func _joined(job: FastVariantJob) -> FastVariantResult:
 	var thread := Thread.new()
-	thread.start(func() -> FastVariantResult: return job.wait())
+	thread.start(func() -> FastVariantResult: return job.wait_to_finish())
 	return thread.wait_to_finish()
 
 

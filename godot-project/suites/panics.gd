@@ -22,8 +22,8 @@ const LARGE := 3000
 const TIMES := 100
 ## Methods that print nothing for bad arguments, besides those that return their error.
 const NEVER_FAIL: Array[String] = [
-	"encoded_size", "inspect", "describe", "get_engine_report", "open", "open_file", "open_records", "cancel", "is_done", "get_progress",
-	"is_ok", "get_error", "get_message_names", "for_network", "for_save_files", "unlimited", "allow_only", "rows",
+	"encoded_size", "inspect", "describe", "get_engine_report", "open", "open_file", "open_records", "cancel", "is_completed", "get_progress",
+	"is_ok", "get_item_error", "get_message_names", "for_network", "for_save_files", "unlimited", "allow_only", "rows",
 ]
 
 var _methods := 0
@@ -129,7 +129,7 @@ func _check_method(owner: StringName, method: Dictionary) -> void:
 	var result: Variant = _call(owner, method, _good_arguments(owner, method))
 	if is_held:
 		_truth("%s works again" % place, not _is_fault(result))
-	elif type == TYPE_NIL or kind == &"Error" or method["name"] in ["is_ok", "is_done", "get_error"]:
+	elif type == TYPE_NIL or kind == &"Error" or method["name"] in ["is_ok", "is_completed", "get_item_error"]:
 		_truth("%s works again" % place, kind != &"Error" or result == OK)
 	else:
 		_truth("%s gives something: %s" % [place, result], result or method["name"] == "get_progress")
@@ -227,7 +227,7 @@ func _instance(owner: StringName) -> Object:
 
 ## Returns whether a result or a job contains the panic.
 func _is_fault(outcome: RefCounted) -> bool:
-	var result: FastVariantResult = outcome.wait() if outcome is FastVariantJob else outcome
+	var result: FastVariantResult = outcome.wait_to_finish() if outcome is FastVariantJob else outcome
 	if result.error != FastVariantCodec.INTERNAL_ERROR:
 		return false
 	return result.message.contains("please report it") and result.message.contains("injected by a test")
@@ -311,7 +311,7 @@ func _check_leaks() -> void:
 			if index == 10:
 				before = OS.get_static_memory_usage()
 			FastVariantCodec.try_decode(bytes)
-			FastVariantCodec.decode_batch_async(buffers).wait()
+			FastVariantCodec.decode_batch_async(buffers).wait_to_finish()
 			# Jobs stay alive until a later frame.
 			await process_frame
 			await process_frame

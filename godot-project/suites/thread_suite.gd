@@ -117,7 +117,7 @@ func test_calls_on_threads() -> bool:
 		if turn % SELDOM:
 			return true
 		var path := FILE % [OS.get_process_id(), OS.get_thread_caller_id()]
-		var saved := FastVariantCodec.save_batch_async(path, items).wait()
+		var saved := FastVariantCodec.save_batch_async(path, items).wait_to_finish()
 		var same: bool = FileAccess.get_file_as_bytes(path) == framed and FastVariantCodec.load_batch(path).value.size() == items.size()
 		DirAccess.remove_absolute(path)
 		return saved.is_ok() and same
@@ -182,7 +182,7 @@ func test_shared_result() -> bool:
 	var result := FastVariantCodec.unpack_batch(FastVariantCodec.pack_batch([7]) + Wire.word(4) + Wire.header(77))
 	var text := str(result)
 	var read := func(_turn: int) -> bool:
-		var same: bool = result.value == [7] and result.failed == PackedInt32Array([1]) and result.get_error(1) == result.message
+		var same: bool = result.value == [7] and result.failed == PackedInt32Array([1]) and result.get_item_error(1) == result.message
 		return same and str(result) == text
 	_share([read, read, read])
 	return true
@@ -194,17 +194,17 @@ func test_shared_job() -> bool:
 	for index in 2000:
 		buffers.append(var_to_bytes([index]))
 	var job := FastVariantCodec.decode_batch_async(buffers)
-	# A library without threads runs jobs on the main thread, between frames. `wait` fails on other threads.
+	# A library without threads runs jobs on the main thread, between frames. `wait_to_finish()` fails on other threads.
 	var may_refuse: bool = FastVariantInspector.get_engine_report()["threads"] == 1
 	_share([
 		func(_turn: int) -> bool:
 			return str(job).begins_with("<FastVariantJob#"),
 		func(_turn: int) -> bool:
-			var result := job.wait()
+			var result := job.wait_to_finish()
 			var is_right: bool = result.value.size() == buffers.size() if result.is_ok() else may_refuse
 			return is_right and job.get_progress() <= 1.0,
 		func(_turn: int) -> bool:
-			return not job.is_done() or job.wait().is_ok(),
+			return not job.is_completed() or job.wait_to_finish().is_ok(),
 	])
 	return true
 

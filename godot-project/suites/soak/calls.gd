@@ -222,7 +222,7 @@ func _broken_batch() -> void:
 	Engine.print_error_messages = true
 	var packed := FastVariantCodec.pack_batch(_good.slice(0, BATCH).map(func(subject: Subject) -> Variant: return subject.value))
 	var outcome := FastVariantCodec.unpack_batch(packed.slice(0, -1), _limits[case % _limits.size()])
-	check("unpack_batch, torn", not outcome.is_ok() and outcome.get_error(outcome.failed[0]) != "")
+	check("unpack_batch, torn", not outcome.is_ok() and outcome.get_item_error(outcome.failed[0]) != "")
 
 
 func _object_batch() -> void:

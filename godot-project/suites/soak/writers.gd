@@ -100,7 +100,7 @@ func _check_saved() -> void:
 func _locked() -> void:
 	var path := path("records.dat")
 	var before := FileAccess.get_file_as_bytes(path)
-	var saving := FastVariantCodec.save_batch_async(path, ["new"]).wait()
+	var saving := FastVariantCodec.save_batch_async(path, ["new"]).wait_to_finish()
 	_expect(saving.error == FastVariantCodec.FILE_ERROR, "save_batch_async gave %d" % saving.error)
 	var named := "process %s (" % options["pid"]
 	_expect(OS.get_name() != "Linux" or saving.message.contains(named), "the message is: %s" % saving.message)

@@ -67,7 +67,7 @@ func _start_jobs_with_nodes() -> Array[RefCounted]:
 		var job := FastVariantCodec.decode_batch_async(buffers.slice(0, count), limits)
 		job.progressed.connect(func(_done: int, _total: int) -> void: pass)
 		# Simulates the next frames. Another thread decodes first, so the first frames may have nothing to do.
-		while job.get_progress() == 0.0 or count == NODES and not job.is_done():
+		while job.get_progress() == 0.0 or count == NODES and not job.is_completed():
 			job.call(&"_frame", job)
 		jobs.append(job)
 	return jobs

@@ -35,7 +35,7 @@ func save_game(slot: int, state: Variant, summary: Dictionary, picture: Image = 
 
 ## Saves in the background and emits `autosaved`. Returns false if the last autosave is still being written.
 func autosave(slot: int, state: Variant, summary: Dictionary, picture: Image = null) -> bool:
-	if _job and not _job.is_done():
+	if _job and not _job.is_completed():
 		return false
 	var packed: Variant = _packed(state)
 	var problem := _prepare(slot, packed)
@@ -131,8 +131,8 @@ func _saved(slot: int, result: FastVariantResult) -> String:
 
 ## Waits for the autosave, which may still be writing a file.
 func _wait() -> void:
-	if _job and not _job.is_done():
-		_job.wait()
+	if _job and not _job.is_completed():
+		_job.wait_to_finish()
 
 
 ## The state as it is written to the file; null if it cannot be saved. To compress, encrypt or sign saves, override this

@@ -239,7 +239,7 @@ impl FastVariantCodec {
     /// if its decoding failed. The result has the index of each failed buffer and the reason. [param limits]
     /// apply to each buffer. With [member FastVariantLimits.allow_objects], setters run, so the main thread
     /// does the work, in slices of 2 milliseconds per frame. Nodes in the result are yours once you get it
-    /// from [method FastVariantJob.wait] or [signal FastVariantJob.completed]; otherwise they are freed with
+    /// from [method FastVariantJob.wait_to_finish] or [signal FastVariantJob.completed]; otherwise they are freed with
     /// the job.
     #[func]
     fn decode_batch_async(

@@ -97,8 +97,8 @@ impl FastVariantJob {
     /// getter or setter that they call. In both cases the call immediately returns an error, and the job continues. Any
     /// thread can wait for all other jobs.
     #[func(gd_self)]
-    fn wait(this: Gd<Self>) -> Gd<FastVariantResult> {
-        guard("FastVariantJob.wait", || {
+    fn wait_to_finish(this: Gd<Self>) -> Gd<FastVariantResult> {
+        guard("FastVariantJob.wait_to_finish", || {
             let job = Arc::clone(&this.bind().job);
             let waited = job.wait();
             let result = waited.map(|()| this.bind().result());
@@ -111,10 +111,10 @@ impl FastVariantJob {
         })
     }
 
-    /// Returns [code]true[/code] if the job is done, so that [method wait] returns immediately.
+    /// Returns [code]true[/code] if the job is done, so that [method wait_to_finish] returns immediately.
     #[func(gd_self)]
-    fn is_done(this: Gd<Self>) -> bool {
-        guard("FastVariantJob.is_done", || this.bind().job.is_done())
+    fn is_completed(this: Gd<Self>) -> bool {
+        guard("FastVariantJob.is_completed", || this.bind().job.is_done())
     }
 
     /// Returns the progress of the job, from 0 to 1.

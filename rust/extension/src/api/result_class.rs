@@ -92,7 +92,7 @@ impl FastVariantResult {
         guard("FastVariantResult.is_ok", || this.bind().error == ErrorCode::Ok)
     }
 
-    /// Returns [member error]. For an item of a batch, use [method get_error].
+    /// Returns [member error]. For an item of a batch, use [method get_item_error].
     #[func]
     fn get_error_code(&self) -> ErrorCode {
         guard("FastVariantResult.get_error_code", || self.error)
@@ -101,8 +101,8 @@ impl FastVariantResult {
     /// Returns the error message of the item at [param index] of a batch; empty if it succeeded. If values could not be
     /// saved, only the first failed item has a message.
     #[func(gd_self)]
-    fn get_error(this: Gd<Self>, index: i64) -> GString {
-        guard("FastVariantResult.get_error", || {
+    fn get_item_error(this: Gd<Self>, index: i64) -> GString {
+        guard("FastVariantResult.get_item_error", || {
             let this = this.bind();
             let found = usize::try_from(index)
                 .ok()

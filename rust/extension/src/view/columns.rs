@@ -13,7 +13,7 @@ use variant_codec::lanes::singles as reals;
 use variant_codec::{Error, Result, VariantType, View, lanes};
 use variant_engine::Reader;
 
-use super::held::Fetching;
+use super::fetching::Fetching;
 use super::path::{Step, inside, words};
 use super::rows::{EachRow, for_each_row, in_no_row};
 use super::shown::Shown;

@@ -14,7 +14,8 @@ use variant_codec::{Error, ErrorKind, Limits, Result, VariantType};
 use variant_disk::Journal;
 use variant_engine as engine;
 
-use super::held::{Format, Held, ViewLimits};
+use super::fetching::{Format, ViewLimits};
+use super::held::Held;
 use super::path::Step;
 use crate::files::{self, FileError, Target};
 

@@ -6,7 +6,8 @@ use variant_codec::view::{Fields, Key, Spot};
 use variant_codec::{Error, ErrorKind, Result, VariantType, View};
 use variant_engine::{ContainerType, Reader};
 
-use super::held::{Fetching, Format, in_either};
+use super::fetching::{Fetching, Format};
+use super::held::in_either;
 use super::path::{Step, inside, words};
 use super::quiet::sought;
 use super::records::Records;

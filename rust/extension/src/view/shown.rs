@@ -7,7 +7,8 @@ use godot::meta::ToGodot;
 use variant_codec::view::Spot;
 use variant_codec::{Error, Result, VariantType};
 
-use super::held::{Format, Found, Held, ViewLimits, in_either};
+use super::fetching::{Format, ViewLimits};
+use super::held::{Found, Held, in_either};
 use super::path::Step;
 use super::records::{Records, inside};
 

@@ -104,7 +104,7 @@ impl Registry {
         self.of_script(script.instance_id().to_i64().cast_unsigned())
     }
 
-    /// An object's class for messages: its registered name if there is one, or else the result of [`label`].
+    /// An object's class for messages: its registered name if there is one, or else that of its script or native class.
     pub fn label(&self, object: &Gd<Object>) -> String {
         let known = object.get_script().and_then(|script| self.of(&script));
         known.map_or_else(|| label(object), |class| quoted(&class.name))

@@ -158,7 +158,7 @@ impl<'s> Sink for Untagging<'_, 's> {
         let is_untyped = key == ElementType::Untyped && value == ElementType::Untyped;
         if !self.objects.takes_plain() && is_untyped && tag::is_first_key(self.data, self.value_at) {
             self.objects.begin(self.value_at, len, self.builder.building.is_detached());
-            self.builder.open_detached();
+            self.builder.building.open_detached();
             return Ok(None);
         }
         self.check_element(key)?;
@@ -215,7 +215,7 @@ impl Untagging<'_, '_> {
     /// Puts the value that a tagged Dictionary stands for.
     #[inline(never)]
     fn end_tagged(&mut self) -> Result<()> {
-        self.builder.close_detached();
+        self.builder.building.close_detached();
         self.builder.building.put(self.objects.end()?);
         Ok(())
     }

@@ -94,16 +94,6 @@ impl<'k, 's> VariantBuilder<'k, 's> {
         Built::new(self.building.finish(), fill, self.created)
     }
 
-    /// Opens a value outside of all containers; [`VariantBuilder::close_detached`] returns the
-    /// value.
-    pub fn open_detached(&mut self) {
-        self.building.open_detached();
-    }
-
-    pub(crate) fn close_detached(&mut self) -> Variant {
-        self.building.close_detached()
-    }
-
     /// Lets the engine decode a value that extensions cannot make in any other way.
     fn put_by_engine(&mut self, write: impl FnOnce(&mut Encoder<Vec<u8>>) -> Result<()>) -> Result<()> {
         let mut encoder =

@@ -404,12 +404,12 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
 
     fn begin_property(&mut self, object: &mut NewObject, name: Text<'_>) -> Result<()> {
         object.begin_property(name);
-        self.open_detached();
+        self.building.open_detached();
         Ok(())
     }
 
     fn end_property(&mut self, object: &mut NewObject) -> Result<()> {
-        let value = self.close_detached();
+        let value = self.building.close_detached();
         self.keys.objects.set_property(object, &value, self.strictness)
     }
 

@@ -213,9 +213,9 @@ func _outlines() -> void:
 		_typed_array(TYPE_INT, Wire.header(TYPE_NIL), 2000), Wire.header(TYPE_STRING) + Wire.word(4) + Wire.word(0xfffefdfc),
 		Wire.header(TYPE_OBJECT) + Wire.text("GDScript") + Wire.word(0),
 	]:
-		_expect(0, "inspect of %d bytes" % bytes.size(), FastVariantInspector.inspect.bind(bytes))
+		_expect(0, "inspect of %d bytes" % bytes.size(), func() -> void: FastVariantInspector.inspect(bytes))
 		_expect(0, "printing what inspect gives", func() -> void: str(FastVariantInspector.inspect(bytes)))
-		_expect(0, "describe of %d bytes" % bytes.size(), FastVariantInspector.describe.bind(bytes))
+		_expect(0, "describe of %d bytes" % bytes.size(), func() -> void: FastVariantInspector.describe(bytes))
 
 
 func _files() -> void:

@@ -95,8 +95,8 @@ impl Contents {
 ///
 /// Any bytes are valid numbers, and a damaged file has a layout, too. Whole records at the start decide first: a file is
 /// not one value after two of them, not one vector or damaged value after one, and not Godot 3's after more records of
-/// Godot 4, or more of them at the start. Else, the likeliest layout is the one in which more text is found; then, the one that reads all bytes; then,
-/// that of Godot 4; then, the one that reads more bytes before an error.
+/// Godot 4, or more of them at the start. Else, the likeliest layout is the one in which more text is found; then, the
+/// one that reads all bytes; then, that of Godot 4; then, the one that reads more bytes before an error.
 ///
 /// # Errors
 /// [`ErrorKind::OutOfMemory`]; errors of the file.

@@ -19,11 +19,11 @@ pub struct ValueBuilder {
     keys: Option<Keys>,
     /// Whether only keys are built. Other values are read as null.
     only_keys: bool,
-    /// What an engine makes of objects by id, if it counts.
+    /// The object that an engine makes of an id; `None` keeps the id.
     in_engine: Option<ObjectsById>,
 }
 
-/// What an engine makes of an object by id.
+/// The object that an engine makes of an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ObjectsById {
     Null,

@@ -1,4 +1,4 @@
-//! What the calls that write and read files of records share.
+//! Writing and reading files of records, for the classes that do so.
 
 use std::time::Instant;
 

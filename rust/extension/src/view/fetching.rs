@@ -36,14 +36,14 @@ impl ViewLimits {
         Self { finding, building }
     }
 
-    /// What building values from bytes in `input` shares. Pass no input that the engine cannot read.
+    /// A budget and caches for building values from bytes in `input`. Pass no input that the engine cannot read.
     pub fn fetching<'l>(&'l self, input: Option<Input<'l>>) -> Fetching<'l> {
         let allows_objects = self.finding.allow_objects;
         Fetching { input, decoding: Decoding::strict(&self.building), allows_objects }
     }
 }
 
-/// What building several values shares.
+/// The budget and the caches for building the values of one access.
 pub struct Fetching<'l> {
     input: Option<Input<'l>>,
     decoding: Decoding<'l>,

@@ -59,7 +59,7 @@ impl Held {
         self.offset + self.bytes().len() as u64
     }
 
-    /// What building values shares.
+    /// A budget and caches for building values.
     pub fn fetching(&self) -> Fetching<'_> {
         self.limits.fetching((self.format == Format::Godot4).then(|| Input::Shared(self.bytes.get())))
     }

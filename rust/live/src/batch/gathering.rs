@@ -1,4 +1,4 @@
-//! What the threads of a batch gather.
+//! The results that the threads of a batch gather.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -38,7 +38,7 @@ impl<T: Element> Batch<T> {
     }
 }
 
-/// What the threads of a running batch gather.
+/// The failed items, dropped values and created objects that the threads of a batch gather.
 pub struct Gathering {
     failed: Mutex<Failed>,
     /// The index of the last item to process; later ones are skipped.

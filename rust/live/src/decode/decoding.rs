@@ -1,4 +1,4 @@
-//! What a call that decodes carries from value to value.
+//! The state that a decoding call carries from value to value.
 
 use variant_codec::limits::{Budget, Spent};
 use variant_codec::stream::Decoder;
@@ -14,7 +14,7 @@ use crate::nested::Nested;
 pub struct Decoding<'l> {
     /// The limits of each input.
     pub limits: &'l Limits,
-    /// What the reader accepts.
+    /// The strictness of the reader.
     pub strictness: Strictness,
     /// The share of the limits that the earlier values of the input have used.
     pub spent: Spent,

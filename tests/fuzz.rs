@@ -68,7 +68,7 @@ fn noise() -> Vec<Vec<u8>> {
 fn messages() -> Vec<Vec<u8>> {
     let message = schema(EVERYTHING).message("Everything").expect("it is there");
     let messages = (0..100).map(|seed| random_message(&mut Rng::with_seed(seed), &message, 30));
-    let wires = [Wire::Protobuf, Wire::Compact];
+    let wires = [Wire::Protobuf, Wire::Own];
     let encode =
         |value: Value| wires.map(|wire| message.encode(&value, &EncodeOptions { wire }).expect("it fits"));
     messages.flat_map(encode).filter(|bytes| bytes.len() <= LONGEST).collect()

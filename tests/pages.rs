@@ -110,13 +110,13 @@ fn shown(limits: Limits) -> [String; LIMITS.len()] {
 }
 
 fn limits_table() -> String {
-    let presets = [Limits::for_network(), Limits::for_save_files(), Limits::unlimited()].map(shown);
-    let head = ["property", "`for_network()`", "`for_save_files()`", "`unlimited()`", "code when exceeded"];
+    let presets = [Limits::for_network(), Limits::for_save_files()].map(shown);
+    let head = ["property", "`for_network()`", "`for_save_files()`", "code when exceeded"];
     let rows = LIMITS.iter().enumerate().map(|(at, (name, meaning, code))| {
         let colon = if meaning.is_empty() { "" } else { ": " };
-        let [network, save, none] = [0, 1, 2].map(|preset| presets[preset][at].clone());
+        let [network, save] = [0, 1].map(|preset| presets[preset][at].clone());
         let code = if code.is_empty() { String::new() } else { format!("`{code}`") };
-        vec![format!("`{name}`{colon}{meaning}"), network, save, none, code]
+        vec![format!("`{name}`{colon}{meaning}"), network, save, code]
     });
     table(&head, rows)
 }

@@ -5,7 +5,7 @@ use fastrand::Rng;
 use proptest::prelude::*;
 use variant_codec::error::Limit;
 use variant_codec::stream::Precision;
-use variant_codec::{Array, Dictionary, ErrorKind, Limits, Value, patch};
+use variant_codec::{Array, Dictionary, ErrorKind, Limits, Value, fingerprint, patch};
 
 fn limits() -> Limits {
     Limits { allow_objects: true, ..Limits::for_save_files() }
@@ -46,12 +46,11 @@ fn check(old: &Value, new: &Value) {
         return;
     }
     let change = patch::diff(&old, &new, &limits).unwrap();
-    assert!(Value::decode(&change, &limits).is_ok());
     assert_eq!(patch::apply(&old, &change, &limits).unwrap(), new);
-    assert!(change.len() <= new.len() + 1024);
+    assert!(change.len() <= new.len() + HEADER);
     let found = patch::differences(&old, &new, 100, &limits).unwrap();
     assert!(!found.is_empty() || old.len() == new.len());
-    assert_eq!(patch::diff(&new, &new, &limits).unwrap().len(), 32);
+    assert_eq!(patch::diff(&new, &new, &limits).unwrap().len(), HEADER);
 }
 
 proptest! {
@@ -78,22 +77,37 @@ fn from(value: &Value) -> Vec<u8> {
     value.encode().unwrap()
 }
 
-fn patch_of(change: Value) -> Vec<u8> {
-    from(&Value::from_iter([("patch", Value::from(1)), ("change", change)]))
+/// The name, a byte for what follows, and the fingerprint of the old value.
+const HEADER: usize = 12;
+
+/// A patch for `old` that holds a change.
+fn patch_of(old: &[u8], change: Value) -> Vec<u8> {
+    let fingerprint = fingerprint(old, None, &limits()).unwrap();
+    [b"FVP\x02", &fingerprint.to_le_bytes()[..], &from(&change)].concat()
 }
 
 #[test]
 fn a_patch_has_the_documented_format() {
     let items = |items: &[&str]| Value::from(items.iter().map(|item| Value::from(*item)).collect::<Vec<_>>());
     let old = Value::from_iter([
-        ("name", Value::from("Ada of the long name that makes the Dictionary large")),
+        (
+            "name",
+            Value::from(
+                "Ada of the long name that makes the Dictionary large, because a patch that is longer than the new value holds the value itself instead of a change",
+            ),
+        ),
         ("hp", Value::from(87)),
         ("items", items(&["sword", "rope", "lamp", "oil", "map", "coin", "ring"])),
         ("gone", Value::Nil),
     ]);
     let new = Value::from_iter([
         ("new", Value::from(true)),
-        ("name", Value::from("Ada of the long name that makes the Dictionary large")),
+        (
+            "name",
+            Value::from(
+                "Ada of the long name that makes the Dictionary large, because a patch that is longer than the new value holds the value itself instead of a change",
+            ),
+        ),
         ("hp", Value::from(86)),
         ("items", items(&["sword", "lamp", "oil", "map", "coin", "key", "ring"])),
     ]);
@@ -109,8 +123,13 @@ fn a_patch_has_the_documented_format() {
     let removed = items(&["gone"]);
     let order = Value::PackedInt32Array(vec![3, 0, 1, 2]);
     let expected = Value::from(vec![Value::from("dictionary"), changes, removed, order]);
-    let found = Value::decode(&change, &limits()).unwrap();
-    assert_eq!(found, Value::decode(&patch_of(expected), &limits()).unwrap());
+    assert_eq!(change, patch_of(&from(&old), expected));
+    let (one, other) = (from(&1.into()), from(&2.into()));
+    let fingerprint = fingerprint(&one, None, &limits()).unwrap().to_le_bytes();
+    let whole = [b"FVP\x01", &fingerprint[..], &other].concat();
+    assert_eq!(patch::diff(&one, &other, &limits()).unwrap(), whole);
+    let nothing = [b"FVP\x00", &fingerprint[..]].concat();
+    assert_eq!(patch::diff(&one, &one, &limits()).unwrap(), nothing);
 }
 
 #[test]
@@ -131,7 +150,7 @@ fn misfitting_patches_are_refused_with_a_path() {
     let old = from(&Value::from_iter([("list", [1, 2, 3])]));
     let inside = |change: Value| {
         let changes = Value::from_iter([("list", change)]);
-        patch_of(Value::from(vec![Value::from("dictionary"), changes]))
+        patch_of(&old, Value::from(vec![Value::from("dictionary"), changes]))
     };
     let error = |patch: &[u8]| patch::apply(&old, patch, &limits()).unwrap_err().to_string();
     let array = |count: i32, edits: Value| Value::from(vec!["array".into(), count.into(), edits]);
@@ -147,22 +166,34 @@ fn misfitting_patches_are_refused_with_a_path() {
     );
     let missing = Value::from_iter([("x", Value::from(vec!["array".into(), 0.into(), Value::Nil]))]);
     assert_eq!(
-        error(&patch_of(Value::from(vec![Value::from("dictionary"), missing]))),
+        error(&patch_of(&old, Value::from(vec![Value::from("dictionary"), missing]))),
         r#"the patch does not fit the value: key "x" not found"#
     );
     let set_by_name = Value::from(vec![Value::StringName("set".into()), 5.into()]);
     let added = Value::from_iter([("x", set_by_name)]);
-    let added = error(&patch_of(Value::from(vec![Value::from("dictionary"), added])));
+    let added = error(&patch_of(&old, Value::from(vec![Value::from("dictionary"), added])));
     assert!(added.starts_with(r#"not a patch: expected a change that starts with "set""#), "{added}");
     // A String in an Array[int].
     let typed = [28, 0, 1, 0, 2, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 7, 0, 0, 0];
     let edit = Value::from(vec![Value::from(0), Value::from(0), Value::from(vec!["x"])]);
-    let invalid = patch::apply(&typed, &patch_of(array(1, Value::from(vec![edit]))), &limits()).unwrap_err();
+    let invalid =
+        patch::apply(&typed, &patch_of(&typed, array(1, Value::from(vec![edit]))), &limits()).unwrap_err();
     assert!(matches!(invalid.kind(), ErrorKind::Patch(_)) && invalid.offset().is_none(), "{invalid}");
+    for other in [&from(&Value::from(7)), &b"FVP\x03\0\0\0\0\0\0\0\0"[..], b"FVP\x01\0\0"] {
+        assert_eq!(
+            error(other),
+            r#"not a patch: expected "FVP", a byte from 0 to 2, and 8 bytes (at byte 0)"#
+        );
+    }
+    let mut nothing = patch::diff(&old, &old, &limits()).unwrap();
+    nothing.push(0);
+    assert_eq!(error(&nothing), "not a patch: expected no bytes after the header (at byte 12)");
     assert_eq!(
-        error(&from(&Value::from(7))),
-        r#"not a patch: expected a Dictionary with 1 at the key "patch" (at byte 0)"#
+        error(&patch_of(&old, 7.into())),
+        "not a patch: expected a change: an Array of 2 to 4 elements (at byte 12)"
     );
+    let for_another = patch_of(&typed, array(1, Value::from(Vec::<Value>::new())));
+    assert_eq!(error(&for_another), "the patch does not fit the value: it was made for another value");
 }
 
 #[test]
@@ -208,7 +239,7 @@ fn limits_apply_to_patched_values() {
     assert!(patch::apply(&old, &change, &three).is_err());
     assert!(patch::apply(&old, &change, &Limits { max_elements: 5, ..limits() }).is_ok());
     // A patch may exceed the limits many times over, but an error names the caller's limit.
-    let long = patch_of(Value::from(vec![Value::from("set"), vec![0; 1000].into()]));
+    let long = patch_of(&old, Value::from(vec![Value::from("set"), vec![0; 1000].into()]));
     let refused = patch::apply(&old, &long, &Limits { max_elements: 5, ..limits() }).unwrap_err();
     assert_eq!(refused.kind(), &ErrorKind::LimitExceeded(Limit::Elements, 5));
 }

@@ -220,8 +220,8 @@ fn containers_as_keys_are_refused() {
     }
     // A patch is refused as well.
     let nil = Value::Nil.encode().unwrap();
-    let change = Value::from(vec![Value::from("bytes"), Value::PackedByteArray(bytes)]);
-    let patch = Value::from_iter([("patch", Value::from(1)), ("change", change)]).encode().unwrap();
+    let fingerprint = fingerprint(&nil, None, &limits).unwrap().to_le_bytes();
+    let patch = [b"FVP\x01", &fingerprint[..], &bytes].concat();
     assert_eq!(patch::apply(&nil, &patch, &limits).unwrap_err().kind(), refused.kind());
 }
 

@@ -24,7 +24,7 @@ fn all_sources_and_sinks_agree() {
     let message = schema.message("Everything").unwrap();
     for seed in 0..MESSAGES {
         let value = random_message(&mut Rng::with_seed(seed), &message, 40);
-        for wire in [Wire::Protobuf, Wire::Compact] {
+        for wire in [Wire::Protobuf, Wire::Own] {
             let encode = EncodeOptions { wire };
             let bytes = message.encode(&value, &encode).unwrap();
             // Godot's bytes as a source and as a sink. As a source, their decoder passes lists of numbers on
@@ -47,7 +47,7 @@ fn all_sources_and_sinks_agree() {
 
 /// The sizes of packed zigzag lists are not comparable; see `docs/protobuf.md`.
 #[test]
-fn compact_is_larger_only_for_zigzag() {
+fn the_own_wire_is_larger_only_for_zigzag() {
     let schema = schema(
         &EVERYTHING
             .replace("repeated int", "repeated sint")
@@ -57,10 +57,10 @@ fn compact_is_larger_only_for_zigzag() {
     let mut smaller = 0;
     for seed in 0..MESSAGES {
         let value = random_message(&mut Rng::with_seed(seed), &message, 40);
-        let [protobuf, compact] = [Wire::Protobuf, Wire::Compact]
+        let [protobuf, own] = [Wire::Protobuf, Wire::Own]
             .map(|wire| message.encode(&value, &EncodeOptions { wire }).unwrap().len());
-        assert!(compact <= protobuf, "seed {seed}: {compact} of {protobuf} bytes");
-        smaller += u64::from(compact < protobuf);
+        assert!(own <= protobuf, "seed {seed}: {own} of {protobuf} bytes");
+        smaller += u64::from(own < protobuf);
     }
     assert!(smaller > MESSAGES / 2, "{smaller} of {MESSAGES} are smaller");
 }

@@ -304,8 +304,8 @@ class Classes:
 
 	func _init(of: Variant) -> void:
 		super(of)
-		classes.register(Hero, {"name": "Hero"})
-		classes.register(Hero.Item, {"name": "Item"})
+		classes.register(Hero, "Hero")
+		classes.register(Hero.Item, "Item")
 		data = classes.encode(of)
 
 	func codec_bytes() -> int:
@@ -324,7 +324,7 @@ class Classes:
 	func decode_codec(kept: Array) -> void:
 		var input: PackedByteArray = data
 		for i in kept.size():
-			kept[i] = classes.decode(input)
+			kept[i] = classes.try_decode(input)
 
 
 ## Registered classes, compared with a game's hand-written conversion.
@@ -458,7 +458,7 @@ class Records:
 
 	func decode_codec(kept: Array) -> void:
 		for i in kept.size():
-			kept[i] = FastVariantView.open_file(PATH).column("", "hp", TYPE_FLOAT)
+			kept[i] = FastVariantView.open_file(PATH).columns("", {"hp": TYPE_FLOAT})["hp"]
 
 
 ## A patch, compared with encoding both values. Has only the direction "encode".
@@ -478,11 +478,13 @@ class OneChange:
 		return ["encode"]
 
 	func codec_bytes() -> int:
-		return FastVariantCodec.diff(value, changed).size()
+		return _patch().size()
 
 	func difference() -> String:
-		var made: Variant = FastVariantCodec.patch(value, FastVariantCodec.diff(value, changed)).value
-		return "" if var_to_bytes(made) == var_to_bytes(changed) else "another value"
+		return "" if FastVariantPatch.apply(bytes, _patch()) == var_to_bytes(changed) else "another value"
+
+	func _patch() -> PackedByteArray:
+		return FastVariantPatch.diff(FastVariantCodec.encode(value), FastVariantCodec.encode(changed))
 
 	func encode_engine(kept: Array) -> void:
 		for i in kept.size():
@@ -490,7 +492,7 @@ class OneChange:
 
 	func encode_codec(kept: Array) -> void:
 		for i in kept.size():
-			kept[i] = FastVariantCodec.diff(value, changed)
+			kept[i] = _patch()
 
 
 class Fingerprint:
@@ -505,7 +507,7 @@ class Fingerprint:
 	func difference() -> String:
 		var results := [null]
 		encode_codec(results)
-		return "" if results[0] == FastVariantCodec.fingerprint_bytes(bytes) else "another fingerprint"
+		return "" if results[0] == FastVariantPatch.fingerprint(bytes) else "another fingerprint"
 
 	func encode_engine(kept: Array) -> void:
 		var input: Variant = value
@@ -515,4 +517,4 @@ class Fingerprint:
 	func encode_codec(kept: Array) -> void:
 		var input: Variant = value
 		for i in kept.size():
-			kept[i] = FastVariantCodec.fingerprint(input)
+			kept[i] = FastVariantPatch.fingerprint(FastVariantCodec.encode(input))

@@ -27,8 +27,8 @@ const SMALL_BYTES := 1 << 16
 const MEMORY_BYTES := 1 << 18
 const MARGIN := Entries.MARGIN * MEMORY_BYTES / (1 << 20)
 
-## The entry points that receive a pair of values. For `diff`, the search decodes both values first.
-const COMPARISONS: Array[String] = ["diff_bytes", "differences_bytes", "patch_bytes", "diff"]
+## The entry points that receive a pair of values.
+const COMPARISONS: Array[String] = ["diff", "differences", "apply"]
 
 var _entries := Entries.new()
 var _generators: Generators
@@ -177,20 +177,17 @@ func _milliseconds_of_pair(entry: String, pair: Array, runs: int) -> float:
 	var new := _list_of(pair[1], entry)
 	if not FastVariantCodec.validate(old, _entries.limits).is_ok() or not FastVariantCodec.validate(new, _entries.limits).is_ok():
 		return 0.0
-	var patch := FastVariantCodec.diff_bytes(old, new, _entries.limits) if entry == "patch_bytes" else PackedByteArray()
-	var values := [bytes_to_var(old), bytes_to_var(new)] if entry == "diff" else []
+	var patch := FastVariantPatch.diff(old, new, _entries.limits) if entry == "apply" else PackedByteArray()
 	var least := INF
 	for run in runs:
 		var started := Entries.now()
 		match entry:
-			"diff_bytes":
-				FastVariantCodec.diff_bytes(old, new, _entries.limits)
-			"differences_bytes":
-				FastVariantCodec.differences_bytes(old, new, 1, _entries.limits)
-			"patch_bytes":
-				FastVariantCodec.patch_bytes(old, patch, _entries.limits)
 			"diff":
-				FastVariantCodec.diff(values[0], values[1])
+				FastVariantPatch.diff(old, new, _entries.limits)
+			"differences":
+				FastVariantPatch.differences(old, new, 1, _entries.limits)
+			"apply":
+				FastVariantPatch.apply(old, patch, _entries.limits)
 		least = minf(least, (Entries.now() - started) / 1000.0)
 	return least
 

@@ -24,11 +24,11 @@ static func sizes_of(state: Dictionary) -> Dictionary[String, int]:
 	var schema := FastProtobufSchema.load_file(SCHEMA)
 	var message := to_message(state)
 	var sizes: Dictionary[String, int] = {"Godot": FastVariantCodec.encoded_size(state)}
-	for compact: bool in [false, true]:
-		schema.compact = compact
+	for own_wire: bool in [false, true]:
+		schema.own_wire = own_wire
 		var bytes := schema.encode("Snapshot", message)
 		var is_whole := same_world(from_message(schema.decode("Snapshot", bytes)), state)
-		sizes["compact" if compact else "protobuf"] = bytes.size() if is_whole else 0
+		sizes["own wire" if own_wire else "protobuf"] = bytes.size() if is_whole else 0
 	return sizes
 
 

@@ -76,7 +76,7 @@ func test_begin() -> bool:
 
 func test_files_are_those_of_store_var() -> bool:
 	checks.subject(checks.MIXED, "files")
-	checks.same_int("save_batch", OK, FastVariantCodec.save_batch(PATH, _values))
+	checks.truth("save_batch", FastVariantCodec.save_batch(PATH, _values).is_ok())
 	var saved := FileAccess.get_file_as_bytes(PATH)
 	var read := _read_by_engine(PATH)
 	checks.same_int("values that get_var reads", _values.size(), read.size())
@@ -111,23 +111,21 @@ func test_values_that_come_back_as_others_are_refused() -> bool:
 	var nodes: Array[Node] = []
 	# A literal would not work, because exporting drops byte-order marks from texts in scripts.
 	var mark := String.chr(0xfeff)
-	checks.same_int("before", OK, FastVariantCodec.save_batch(PATH, [1]))
+	checks.truth("before", FastVariantCodec.save_batch(PATH, [1]).is_ok())
 	Engine.print_error_messages = false
 	for value: Variant in [keys, keys_that_hold, keys_in_keys, changed, changed_ints, mark + "text", {"a": [mark + "b"]}, nodes,
 			{} as Dictionary[int, Resource]]:
-		checks.same_int("save_batch", ERR_INVALID_DATA, FastVariantCodec.save_batch(PATH, [value]))
-		checks.same_int("append_batch", ERR_INVALID_DATA, FastVariantCodec.append_batch(PATH, [value]))
 		var saving := FastVariantCodec.save_batch_async(PATH, [value]).wait_to_finish()
 		checks.truth("save_batch_async", not saving.is_ok())
 		for tried: FastVariantResult in [
-			FastVariantCodec.try_save_batch(PATH, [value]), FastVariantCodec.try_append_batch(PATH, [value]),
+			FastVariantCodec.save_batch(PATH, [value]), FastVariantCodec.append_batch(PATH, [value]),
 		]:
-			checks.same_value("try_", [saving.error, saving.message, saving.failed], [tried.error, tried.message, tried.failed])
+			checks.same_value("in the foreground", [saving.error, saving.message, saving.failed], [tried.error, tried.message, tried.failed])
 	# Each key is read as a separate object, so the keys stay different, even if all properties are null.
 	var in_key := FastVariantCodec.try_encode({[StandardMaterial3D.new()]: 1, [StandardMaterial3D.new()]: 2}, true)
 	checks.truth("objects in keys with full objects", in_key.is_ok(), in_key.message)
 	for value: Variant in [test_appending, {"signal": (self as RefCounted).script_changed}, Values.PlainData, Engine]:
-		checks.same_int("with full objects", ERR_INVALID_DATA, FastVariantCodec.save_batch(PATH, [value], true))
+		checks.truth("with full objects", not FastVariantCodec.save_batch(PATH, [value], true).is_ok())
 		checks.truth("try_encode with full objects", not FastVariantCodec.try_encode(value, true).is_ok())
 	Engine.print_error_messages = true
 	checks.same_value("the file", [1], FastVariantCodec.load_batch(PATH).value)
@@ -135,14 +133,18 @@ func test_values_that_come_back_as_others_are_refused() -> bool:
 
 
 func test_results_of_writing() -> bool:
-	checks.subject(checks.MIXED, "try_save_batch and try_append_batch")
+	checks.subject(checks.MIXED, "results of writing")
 	var classes := FastVariantClasses.new()
 	for writer: Object in [FastVariantCodec, classes]:
-		for method: StringName in [&"try_save_batch", &"try_append_batch"]:
+		for method: StringName in [&"save_batch", &"append_batch"]:
 			var saved: FastVariantResult = writer.call(method, PATH, [1, 2])
 			checks.same_value("done", [FastVariantCodec.OK, null], [saved.error, saved.value])
-			checks.same_int("offset: the bytes written", FastVariantCodec.pack_batch([1, 2]).size(), saved.offset)
+			var size := FastVariantCodec.pack_batch([1, 2]).size()
+			checks.same_int("offset: the bytes written", size, saved.offset)
+			checks.truth("what it shows", str(saved).ends_with(" ok: 2 records, %d bytes written to %s>" % [size, PATH]), str(saved))
+			Engine.print_error_messages = false
 			var failed: FastVariantResult = writer.call(method, "user://", [1])
+			Engine.print_error_messages = true
 			checks.same_value("file error", [FastVariantCodec.FILE_ERROR, true], [failed.error, failed.message.begins_with("user://: ")])
 	checks.same_value("saved, then appended", [1, 2, 1, 2], FastVariantCodec.load_batch(PATH).value)
 	return true
@@ -155,7 +157,7 @@ func test_appending() -> bool:
 	var expected: Array = []
 	for count: int in [0, 1, 3, 0, 200]:
 		var added := _values.slice(0, count)
-		checks.same_int("append_batch of %d" % count, OK, FastVariantCodec.append_batch(path, added))
+		checks.truth("append_batch of %d" % count, FastVariantCodec.append_batch(path, added).is_ok())
 		expected.append_array(added)
 		checks.same_bytes("the file then", Wire.framed(expected), FileAccess.get_file_as_bytes(path))
 		checks.same_int("values in it", expected.size(), FastVariantCodec.load_batch(path).value.size())
@@ -163,7 +165,7 @@ func test_appending() -> bool:
 	file.seek_end()
 	file.store_var("by the engine")
 	file.close()
-	checks.same_int("behind what the engine added", OK, FastVariantCodec.append_batch(path, ["by us"]))
+	checks.truth("behind what the engine added", FastVariantCodec.append_batch(path, ["by us"]).is_ok())
 	expected.append_array(["by the engine", "by us"])
 	checks.same_bytes("the file", Wire.framed(expected), FileAccess.get_file_as_bytes(path))
 	checks.same_int("what the engine reads", expected.size(), _read_by_engine(path).size())
@@ -195,8 +197,7 @@ func test_torn_files() -> bool:
 			checks.truth("cut at %d: get_error" % length, loaded.get_item_error(good) != "" and loaded.get_item_error(good + 1) == "")
 			checks.truth("cut at %d: message" % length, loaded.message.begins_with("%s: record %d: " % [PATH, good]),
 					loaded.message)
-			checks.same_int("cut at %d: append_batch" % length, ERR_FILE_CORRUPT,
-					_write_silently("append_batch", PATH, [6]))
+			checks.truth("cut at %d: append_batch" % length, "truncated" in _write_silently("append_batch", PATH, [6]))
 			checks.same_bytes("cut at %d: it is as it was" % length, whole.slice(0, length),
 					FileAccess.get_file_as_bytes(PATH))
 	var zeros := PackedByteArray()
@@ -205,7 +206,7 @@ func test_torn_files() -> bool:
 	var lost_power := FastVariantCodec.load_batch(PATH)
 	checks.same_value("zeros at the end: values", items, lost_power.value)
 	checks.same_value("zeros at the end: failed", PackedInt32Array([items.size()]), lost_power.failed)
-	checks.same_int("zeros at the end: append_batch", ERR_FILE_CORRUPT, _write_silently("append_batch", PATH, [6]))
+	checks.truth("zeros at the end: append_batch", "empty record" in _write_silently("append_batch", PATH, [6]))
 	var view := FastVariantView.open_file(PATH)
 	checks.same_value("zeros at the end: a view", items, view.slice("", 0, items.size()))
 	checks.truth("zeros at the end: all of a view", "record of 0 bytes" in view.try_fetch("").message)
@@ -234,22 +235,21 @@ func test_paths() -> bool:
 	checks.subject(checks.MIXED, "paths")
 	var paths := PackedStringArray([FOLDER + "/../file_suite/x", FOLDER + "/ü ✓.dat"])
 	if not FileAccess.file_exists("res://project.godot"):
-		checks.same_int("save_batch into an exported game", ERR_FILE_BAD_PATH,
-				_write_silently("save_batch", "res://file_suite.dat", [1]))
+		checks.truth("save_batch into an exported game", "use user://" in _write_silently("save_batch", "res://file_suite.dat", [1]))
 	else:
 		paths.append("res://.godot/file_suite.dat")
 	for path in paths:
-		checks.same_int("save_batch to %s" % path, OK, FastVariantCodec.save_batch(path, [path]))
+		checks.truth("save_batch to %s" % path, FastVariantCodec.save_batch(path, [path]).is_ok())
 		checks.same_value("what the engine reads there", [path], _read_by_engine(path))
 		DirAccess.remove_absolute(ProjectSettings.globalize_path(path))
 	for path: String in [FOLDER + "/new/", FOLDER + "/new/.", FOLDER + "/new/.."]:
 		checks.truth("the engine writes no " + path, FileAccess.open(path, FileAccess.WRITE) == null)
-		checks.same_int("save_batch to %s" % path, ERR_FILE_BAD_PATH, _write_silently("save_batch", path, [1]))
+		checks.truth("save_batch to %s" % path, "path of a folder" in _write_silently("save_batch", path, [1]))
 	# A temporary file that a killed save leaves. The next save removes it.
 	var remains := FOLDER + "/.fast-variant-codec-ABCDEFGH12345678.tmp"
 	for path: String in ["", "user://", remains, FOLDER, FOLDER + "/", "user://no such folder/x", "https://example.org/x", "uid://x"]:
 		for writer: String in WRITERS:
-			checks.truth("%s to \"%s\" fails" % [writer, path], _write_silently(writer, path, [1]) != OK)
+			checks.truth("%s to \"%s\" fails" % [writer, path], _write_silently(writer, path, [1]) != "")
 	for path: String in ["", FOLDER, "user://no such file", "https://example.org/x"]:
 		var loaded := FastVariantCodec.load_batch(path)
 		checks.same_int("load_batch from \"%s\"" % path, FastVariantCodec.FILE_ERROR, loaded.error)
@@ -263,7 +263,7 @@ func test_what_cannot_be_written() -> bool:
 	var endless: Array = []
 	endless.append(endless)
 	for writer: String in WRITERS:
-		checks.same_int(writer, ERR_INVALID_DATA, _write_silently(writer, PATH, [1, endless, 3]))
+		checks.truth(writer, _write_silently(writer, PATH, [1, endless, 3]).begins_with("1 item failed, at index 1; "))
 		checks.same_value("the old content", ["old"], _read_by_engine(PATH))
 	endless.clear()
 	return true
@@ -288,16 +288,16 @@ func test_places_are_as_with_the_engine() -> bool:
 			var path := place.get_slice(": ", 1).replace("*", "n".repeat(place.to_int()))
 			var before := _listed(folders[1])
 			var by_engine := _engine_writes(folders[0].path_join(path), writer == "append_batch")
-			var code := _write_silently(writer, folders[1].path_join(path), ["new"])
+			var problem := _write_silently(writer, folders[1].path_join(path), ["new"])
 			var case := "%s, %s" % [place, writer]
-			if writer in REFUSED.get(place, []) and (code != OK or place.begins_with("file of /proc")):
-				checks.truth("%s: refused" % case, code != OK)
+			if writer in REFUSED.get(place, []) and (problem or place.begins_with("file of /proc")):
+				checks.truth("%s: refused" % case, problem != "")
 				checks.same_value("%s: as it was" % case, before, _listed(folders[1]))
 				continue
-			checks.truth("%s: done or not, as by the engine" % case, (code == OK) == by_engine,
-					"%s, and the engine %s" % [error_string(code), "did" if by_engine else "did not"])
+			checks.truth("%s: done or not, as by the engine" % case, (problem == "") == by_engine,
+					"%s, and the engine %s" % [problem, "did" if by_engine else "did not"])
 			checks.same_value("%s: what is there" % case, _listed(folders[0]), _listed(folders[1]))
-			if code != OK:
+			if problem:
 				checks.same_value("%s: as it was" % case, before, _listed(folders[1]))
 	for who: String in ["engine", "codec"]:
 		_remove(ProjectSettings.globalize_path(FOLDER.path_join(who)))
@@ -314,9 +314,9 @@ func test_scripts_that_use_the_same_file() -> bool:
 		"load_batch": func() -> bool: return FastVariantCodec.load_batch(PATH, limits).error != FastVariantCodec.FILE_ERROR,
 		"load_batch_async": func() -> bool:
 			return FastVariantCodec.load_batch_async(PATH).wait_to_finish().error != FastVariantCodec.FILE_ERROR,
-		"save_batch": func() -> bool: return FastVariantCodec.save_batch(PATH, plain) == OK,
+		"save_batch": func() -> bool: return FastVariantCodec.save_batch(PATH, plain).is_ok(),
 		"save_batch_async": func() -> bool: return FastVariantCodec.save_batch_async(PATH, plain).wait_to_finish().is_ok(),
-		"append_batch": func() -> bool: return FastVariantCodec.append_batch(PATH, plain) == OK,
+		"append_batch": func() -> bool: return FastVariantCodec.append_batch(PATH, plain).is_ok(),
 		"convert_file_to_godot3": func() -> bool:
 			return FastGodot3Codec.convert_file_back(PATH, PATH).error != FastVariantCodec.FILE_ERROR,
 		"convert_godot3_file": func() -> bool:
@@ -325,15 +325,15 @@ func test_scripts_that_use_the_same_file() -> bool:
 	if has_threads():
 		deeds["append_batch of a thread that is waited for"] = func() -> bool:
 			var thread := Thread.new()
-			thread.start(func() -> Error: return FastVariantCodec.append_batch(PATH, plain))
-			return thread.wait_to_finish() == OK
+			thread.start(func() -> bool: return FastVariantCodec.append_batch(PATH, plain).is_ok())
+			return thread.wait_to_finish()
 	var meddler := Meddler.new()
 	var calls: Dictionary[String, Callable] = {
 		"load_batch": func() -> bool: return FastVariantCodec.load_batch(PATH, limits).is_ok(),
 		"load_batch_async": func() -> bool: return FastVariantCodec.load_batch_async(PATH, limits).wait_to_finish().is_ok(),
-		"save_batch": func() -> bool: return FastVariantCodec.save_batch(PATH, [meddler], true) == OK,
+		"save_batch": func() -> bool: return FastVariantCodec.save_batch(PATH, [meddler], true).is_ok(),
 		"save_batch_async": func() -> bool: return FastVariantCodec.save_batch_async(PATH, [meddler], true).wait_to_finish().is_ok(),
-		"append_batch": func() -> bool: return FastVariantCodec.append_batch(PATH, [meddler], true) == OK,
+		"append_batch": func() -> bool: return FastVariantCodec.append_batch(PATH, [meddler], true).is_ok(),
 	}
 	for call_name in calls:
 		for deed_name in deeds:
@@ -368,8 +368,8 @@ func test_objects() -> bool:
 	var theme := Gradient.new()
 	theme.offsets = PackedFloat32Array([0.25, 0.5])
 	theme.colors = PackedColorArray([Color.RED, Color.BLUE])
-	checks.same_int("save_batch", OK, FastVariantCodec.save_batch(PATH, [theme], true))
-	checks.same_int("append_batch", OK, FastVariantCodec.append_batch(PATH, [theme], true))
+	checks.truth("save_batch", FastVariantCodec.save_batch(PATH, [theme], true).is_ok())
+	checks.truth("append_batch", FastVariantCodec.append_batch(PATH, [theme], true).is_ok())
 	var file := FileAccess.open(PATH, FileAccess.READ)
 	checks.same_value("what the engine reads", theme.offsets, file.get_var(true).offsets)
 	file.close()
@@ -396,10 +396,10 @@ func test_a_page_that_is_opened_again() -> bool:
 		for path: String in [REPLACED, APPENDED]:
 			DirAccess.remove_absolute(path)
 		await _frames(60)
-		checks.same_int("save", OK, FastVariantCodec.save_batch(REPLACED, ["kept", 1]))
-		checks.same_int("append", OK, FastVariantCodec.append_batch(APPENDED, [2]))
+		checks.truth("save", FastVariantCodec.save_batch(REPLACED, ["kept", 1]).is_ok())
+		checks.truth("append", FastVariantCodec.append_batch(APPENDED, [2]).is_ok())
 		await _frames(60)
-		checks.same_int("save again", OK, FastVariantCodec.save_batch(REPLACED, ["kept", 2]))
+		checks.truth("save again", FastVariantCodec.save_batch(REPLACED, ["kept", 2]).is_ok())
 		await _frames(60)
 		bridge.call(&"eval", "location.reload()")
 		await _frames(600)
@@ -418,12 +418,12 @@ func test_nothing_is_lost_in_silence() -> bool:
 	for lost: Variant in [RefCounted.new(), checks, func() -> void: pass, script_changed]:
 		for value: Variant in [lost, [{"a": [lost]}], {lost: 1}, range(100_000) + [lost]]:
 			Engine.print_error_messages = false
-			checks.same_value(type_string(typeof(value)), [ERR_INVALID_DATA, ERR_INVALID_DATA, PackedByteArray(), PackedByteArray()], [
+			for tried: FastVariantResult in [
 				FastVariantCodec.save_batch(PATH, [1, value]), FastVariantCodec.append_batch(PATH, [1, value]),
-				FastVariantCodec.diff(1, value), FastVariantCodec.diff(value, 1)])
+				FastVariantCodec.save_batch_async(PATH, [1, value]).wait_to_finish(),
+			]:
+				checks.same_int(type_string(typeof(value)), FastVariantCodec.OBJECT_REFUSED, tried.error)
 			Engine.print_error_messages = true
-			checks.same_int("patch", FastVariantCodec.OBJECT_REFUSED, FastVariantCodec.patch(value, PackedByteArray()).error)
-			checks.same_int("in the background", FastVariantCodec.OBJECT_REFUSED, FastVariantCodec.save_batch_async(PATH, [1, value]).wait_to_finish().error)
 			checks.same_int("try_encode", FastVariantCodec.OBJECT_REFUSED, FastVariantCodec.try_encode(value).error)
 	checks.same_bytes("the file", before, FileAccess.get_file_as_bytes(PATH))
 	return true
@@ -474,7 +474,7 @@ func test_other_formats() -> bool:
 		_check_format(PATH, "records of Godot 3: convert them with `FastGodot3Codec.convert_file` (at byte 0)")
 	# The first record has the same bytes in both formats.
 	_write(PATH, Wire.behind_lengths(FastGodot3Codec.encode_batch([2, {"day": 1}])))
-	checks.same_int("append_batch", ERR_FILE_UNRECOGNIZED, _write_silently("append_batch", PATH, [6]))
+	checks.truth("append_batch", "records of Godot 3" in _write_silently("append_batch", PATH, [6]))
 	checks.truth("load_batch", "records of Godot 3" in FastVariantCodec.load_batch(PATH).message)
 	# The first record is also a Transform3D of Godot 4.
 	_write(PATH, Wire.behind_lengths(FastGodot3Codec.encode_batch([{"score": 1, "gold": 2}, {"day": 1}])))
@@ -483,25 +483,23 @@ func test_other_formats() -> bool:
 	var padded := var_to_bytes({"day": 1})
 	padded.resize(padded.size() + 12)
 	_write(PATH, Wire.behind_lengths([padded]))
-	checks.same_int("append_batch to padded records", OK, FastVariantCodec.append_batch(PATH, [6]))
+	checks.truth("append_batch to padded records", FastVariantCodec.append_batch(PATH, [6]).is_ok())
 	# After a power failure, the file may end in zeros.
 	_write(PATH, FastVariantCodec.pack_batch(["one"]) + PackedByteArray([0, 0, 0, 0, 0, 0, 0, 0]))
-	checks.truth("zeros", "empty record at byte 16;" in FastVariantCodec.try_append_batch(PATH, [6]).message)
+	checks.truth("zeros", "empty record at byte 16;" in _write_silently("append_batch", PATH, [6]))
 	# Truncated inside the last record, this file is also one Array that starts with a Basis.
 	_write(PATH, FastVariantCodec.pack_batch(["Chapter 1: Forest", {"hp": 87, "pos": Vector2(3, 4)}]).slice(0, 76))
 	checks.same_value("load_batch of a truncated file", ["Chapter 1: Forest"], FastVariantCodec.load_batch(PATH).value)
 	# Truncated inside the last record, this file is also one PackedFloat32Array.
 	_write(PATH, FastVariantCodec.pack_batch([{"k": "day0"}, {"k": "day1"}, {"k": "day2"}, {"k": "day3"}]).slice(0, 116))
-	checks.same_int("append_batch to a truncated file", ERR_FILE_CORRUPT, _write_silently("append_batch", PATH, [6]))
+	checks.truth("append_batch to a truncated file", "truncated" in _write_silently("append_batch", PATH, [6]))
 	checks.same_value("a view of it", {"k": "day2"}, FastVariantView.open_file(PATH).fetch(2))
 	checks.same_int("load_batch of it", 3, FastVariantCodec.load_batch(PATH).value.size())
 	return true
 
 
 func _check_format(path: String, message: String) -> void:
-	Engine.print_error_messages = false
-	checks.same_int("append_batch: %s" % path, ERR_FILE_UNRECOGNIZED, FastVariantCodec.append_batch(path, [1]))
-	Engine.print_error_messages = true
+	checks.truth("append_batch: %s" % path, message.get_slice(" (at byte", 0) in _write_silently("append_batch", path, [1]))
 	var loaded := FastVariantCodec.load_batch(path)
 	checks.same_value("load_batch: %s" % path, ["%s: %s" % [path, message], []], [loaded.message, loaded.value])
 	checks.same_value("open_file: %s" % path, message, FastVariantView.open_file(path).try_fetch(0).message)
@@ -567,12 +565,13 @@ func _write(path: String, bytes: PackedByteArray) -> void:
 	FileAccess.open(path, FileAccess.WRITE).store_buffer(bytes)
 
 
-func _write_silently(writer: String, path: String, batch: Array) -> Error:
+## Returns the reason why nothing was written; empty if it was.
+func _write_silently(writer: String, path: String, batch: Array) -> String:
 	Engine.print_error_messages = false
-	var code := FastVariantCodec.save_batch(path, batch) if writer == "save_batch" \
+	var result := FastVariantCodec.save_batch(path, batch) if writer == "save_batch" \
 			else FastVariantCodec.append_batch(path, batch)
 	Engine.print_error_messages = true
-	return code
+	return result.message
 
 
 func _frames(count: int) -> void:

@@ -152,12 +152,14 @@ func test_failures() -> bool:
 	decoded = FastVariantCodec.decode_batch_async([var_to_bytes(1), var_to_bytes(1 << 40)], limits).wait_to_finish()
 	checks.same_int("limits", FastVariantCodec.MAX_BYTES_EXCEEDED, decoded.error)
 	checks.same_value("limits: values", [1, null], decoded.value)
+	Engine.print_error_messages = false
 	for job: FastVariantJob in [
 		FastVariantCodec.load_batch_async(FOLDER + "/none"), FastVariantCodec.save_batch_async(FOLDER + "/none/none", [1]),
 		FastVariantCodec.save_batch_async("https://example.org", [1]),
 	]:
 		var result: FastVariantResult = await job.completed
 		checks.same_int("file error", FastVariantCodec.FILE_ERROR, result.error)
+	Engine.print_error_messages = true
 	FastVariantCodec.save_batch(PATH, [1, 2])
 	FileAccess.open(PATH, FileAccess.READ_WRITE).resize(20)
 	var torn := FastVariantCodec.load_batch_async(PATH).wait_to_finish()
@@ -287,11 +289,11 @@ func test_saves_are_done_in_order() -> bool:
 		FastVariantCodec.save_batch_async(PATH, [index, "x".repeat(1000 * (20 - index))])
 	var async_load := FastVariantCodec.load_batch_async(PATH)
 	checks.same_value("load_batch finds the last", 19, FastVariantCodec.load_batch(PATH).value[0])
-	checks.same_int("append_batch", OK, FastVariantCodec.append_batch(PATH, ["more"]))
+	checks.truth("append_batch", FastVariantCodec.append_batch(PATH, ["more"]).is_ok())
 	checks.same_value("load_batch_async finds the last", 19, async_load.wait_to_finish().value[0])
 	for index in 5:
 		FastVariantCodec.save_batch_async(PATH, [index])
-	checks.same_int("save_batch", OK, FastVariantCodec.save_batch(PATH, ["last"]))
+	checks.truth("save_batch", FastVariantCodec.save_batch(PATH, ["last"]).is_ok())
 	checks.same_value("is the last", ["last"], FastVariantCodec.load_batch(PATH).value)
 	return true
 

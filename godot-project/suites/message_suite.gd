@@ -1,4 +1,4 @@
-## Protobuf messages on live values: bytes of the official implementation, batches, errors, limits, the compact wire.
+## Protobuf messages on live values: bytes of the official implementation, batches, errors, limits, its own wire.
 extends "res://suites/suite.gd"
 
 const FOLDER := "res://suites/fixtures/messages/"
@@ -44,14 +44,14 @@ func test_options() -> bool:
 	for row: Dictionary in _rows:
 		checks.subject(TYPE_DICTIONARY, row.text.left(60))
 		var file := SCHEMA if row.schema == _schema else OLD
-		for option: String in ["enum_names", "string_name_keys", "keep_unknown", "strict", "compact"]:
+		for option: String in ["enum_names", "string_name_keys", "keep_unknown", "strict", "own_wire"]:
 			var schema := FastProtobufSchema.load_file(file)
 			schema.set(option, true)
 			checks.truth(option + " is set", schema.get(option))
 			var encoded := schema.encode(row.name, row.value)
 			var decoded: Dictionary = schema.decode(row.name, encoded)
 			checks.same_bytes(option, encoded, schema.encode(row.name, decoded))
-			if option == "compact":
+			if option == "own_wire":
 				checks.same_value(option, row.schema.decode(row.name, row.bytes), decoded)
 			else:
 				checks.same_bytes(option, row.bytes, encoded)

@@ -56,13 +56,25 @@ func _expect_script(count: int, case_name: String, codec_call: Callable) -> void
 func _registration() -> void:
 	var classes := FastVariantClasses.new()
 	classes.register(Hero)
-	classes.register(Mage, {"name": "Mage"})
+	classes.register(Mage, "Mage")
 	_expect(1, "register says the script is registered already, as \"SuiteHero\"",
-			func() -> void: classes.register(Hero, {"name": "Mage"}))
-	_expect(1, "register says the script has no class_name; pass the option \"name\"",
+			func() -> void: classes.register(Hero, "Mage"))
+	_expect(1, "register says the script has no class_name; pass a name",
 			func() -> void: classes.register(Hero.Bag))
-	_expect(1, "register says another script is registered as \"Mage\"; pass another \"name\"",
-			func() -> void: classes.register(Picky, {"name": "Mage", "create": Picky.new.bind(1)}))
+	_expect(1, "register says another script is registered as \"Mage\"; pass another name",
+			func() -> void: classes.register(Picky, "Mage"))
+	var bag := classes.register(Hero.Bag, "Bag")
+	_expect(1, "FastVariantClass.version says expected a version of at least 1, found 0", func() -> void: bag.version = 0)
+	var bytes := FastVariantCodec.encode({&"@class": "None"})
+	_expect(1, "decode of a class that is not registered", func() -> void: classes.decode(bytes))
+	_expect(1, "decode_into null", func() -> void: classes.decode_into(null, bytes))
+	_expect(1, "from_plain of a class that is not registered", func() -> void: classes.from_plain({&"@class": "None"}))
+	_expect(1, "from_json of no JSON", func() -> void: classes.from_json("{"))
+	_expect(0, "their try_ twins", func() -> void:
+		classes.try_decode(bytes)
+		classes.try_decode_into(null, bytes)
+		classes.try_from_plain({&"@class": "None"})
+		classes.try_from_json("{"))
 
 
 func _godot_3() -> void:
@@ -226,7 +238,8 @@ func _files() -> void:
 		_expect(1, "append_batch to \"%s\"" % target, func() -> void: FastVariantCodec.append_batch(target, [1]))
 		_expect(0, "a view of \"%s\"" % target, func() -> void: FastVariantView.open_file(target).try_fetch(0))
 		_expect(1, "a part of \"%s\"" % target, func() -> void: FastVariantView.open_file(target).fetch(0))
-		_expect(0, "try_save_batch to \"%s\"" % target, func() -> void: FastVariantCodec.try_save_batch(target, [1]))
+		_expect(1, "save_batch_async to \"%s\"" % target,
+				func() -> void: FastVariantCodec.save_batch_async(target, [1]).wait_to_finish())
 		_expect(0, "load_batch from \"%s\"" % target, func() -> void: FastVariantCodec.load_batch(target))
 		_expect(0, "load_batch_async from \"%s\"" % target, func() -> void: FastVariantCodec.load_batch_async(target).wait_to_finish())
 		_expect(0, "save_batch_async to \"%s\"" % target,

@@ -176,7 +176,7 @@ func test_accessors_that_meddle() -> bool:
 
 ## The innermost of endlessly nested calls fails. The engine's own functions would overflow the stack.
 func test_accessors_that_call_without_end() -> bool:
-	var limits := FastVariantLimits.unlimited()
+	var limits := FastVariantLimits.for_save_files()
 	limits.allow_objects = true
 	for levels: int in [0, 10, 300, 1000]:
 		checks.subject(TYPE_OBJECT, "accessors that call without end, %d levels deep" % levels)

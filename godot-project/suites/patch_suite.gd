@@ -1,4 +1,4 @@
-## diff, patch, differences and fingerprint on the engine's values: arguments and errors. tests/patches.rs tests the
+## FastVariantPatch on the engine's values: arguments and errors. tests/patches.rs tests the
 ## rules of changes and patches.
 extends "res://suites/suite.gd"
 
@@ -30,40 +30,69 @@ func test_random_pairs() -> bool:
 
 func test_differences_name_the_places() -> bool:
 	checks.subject(checks.MIXED, "differences")
-	var old := {"name": "Ada", "items": ["rope", "torch", "map"], "at": Vector2(1, 2), "gone": 1}
-	var new := {"name": "Ada", "items": ["rope", "map", "key"], "at": Vector2(1, 3), 7: "added"}
+	var old := var_to_bytes({"name": "Ada", "items": ["rope", "torch", "map"], "at": Vector2(1, 2), "gone": 1})
+	var new := var_to_bytes({"name": "Ada", "items": ["rope", "map", "key"], "at": Vector2(1, 3), 7: "added"})
+	var found := FastVariantPatch.differences(old, new)
+	for difference in found:
+		for side: String in ["old", "new"]:
+			checks.truth("%s has a range" % side, difference.has(side) == difference.has(side + "_range"))
+			if difference.has(side):
+				var bytes := old if side == "old" else new
+				var place: PackedInt64Array = difference[side + "_range"]
+				checks.same_value("what is there", difference[side], bytes_to_var(bytes.slice(place[0], place[1])))
+				difference.erase(side + "_range")
 	checks.same_value("all", [
 		{"path": ["items", 1], "old": "torch"},
 		{"path": ["items", 2], "new": "key"},
 		{"path": ["at"], "old": Vector2(1, 2), "new": Vector2(1, 3)},
 		{"path": ["gone"], "old": 1},
 		{"path": [7], "new": "added"},
-	], Array(FastVariantCodec.differences(old, new), TYPE_NIL, &"", null))
+	], Array(found, TYPE_NIL, &"", null))
 	for most: int in [2, 0, -1]:
-		checks.same_int("at most %d" % most, maxi(most, 0), FastVariantCodec.differences(old, new, most).size())
-	var turned := {"at": Vector2(1, 2), "gone": 1, "items": ["rope", "torch", "map"], "name": "Ada"}
-	checks.same_int("another order of keys", 0, FastVariantCodec.differences(old, turned).size())
-	checks.same_int("its fingerprint", FastVariantCodec.fingerprint(old), FastVariantCodec.fingerprint(turned))
+		checks.same_int("at most %d" % most, maxi(most, 0), FastVariantPatch.differences(old, new, most).size())
+	var turned := var_to_bytes({"at": Vector2(1, 2), "gone": 1, "items": ["rope", "torch", "map"], "name": "Ada"})
+	checks.same_int("another order of keys", 0, FastVariantPatch.differences(old, turned).size())
+	checks.same_int("its fingerprint", FastVariantPatch.fingerprint(old), FastVariantPatch.fingerprint(turned))
 	# A variable, because the engine merges the constants 0.0 and -0.0.
 	var zero := 0.0
-	checks.truth("zeros", FastVariantCodec.fingerprint(zero) != FastVariantCodec.fingerprint(-zero))
-	checks.truth("int and float", FastVariantCodec.fingerprint(1) != FastVariantCodec.fingerprint(1.0))
+	checks.truth("zeros", FastVariantPatch.fingerprint(var_to_bytes(zero)) != FastVariantPatch.fingerprint(var_to_bytes(-zero)))
+	checks.truth("int and float", FastVariantPatch.fingerprint(var_to_bytes(1)) != FastVariantPatch.fingerprint(var_to_bytes(1.0)))
 	return true
 
 
-func test_patches_that_do_not_fit() -> bool:
-	checks.subject(checks.MIXED, "patches that do not fit")
-	var patch := FastVariantCodec.diff({"a": range(20), "b": 1}, {"a": range(21), "b": 1})
-	for value: Variant in [{"a": [1, 2], "b": 1}, {"a": 1}, {"b": 1}, [], 1, {"a": PackedByteArray([1, 2, 3])}]:
-		var result := FastVariantCodec.patch(value, patch)
-		checks.same_int("on %s" % [value], FastVariantCodec.BAD_PATCH, result.error)
-		checks.truth("message on %s" % [value], "does not fit" in result.message, result.message)
-	checks.same_value("path", ".\"a\"", FastVariantCodec.patch({"a": [1, 2]}, patch).path)
-	for other: PackedByteArray in [PackedByteArray(), var_to_bytes(1), var_to_bytes({}), var_to_bytes({"patch": 2})]:
-		checks.truth("no patch", not FastVariantCodec.patch({"a": 1}, other).is_ok())
-	var bomb := FastVariantCodec.diff([], range(100000))
+## A patch for another value is refused, however little differs: here, a packet between the two was lost.
+func test_patches_for_other_values() -> bool:
+	checks.subject(checks.MIXED, "patches for other values")
+	var states: Array[PackedByteArray] = []
+	for state: Dictionary in [{"hp": 10, "pos": Vector3.ZERO}, {"hp": 9, "pos": Vector3.ZERO}, {"hp": 9, "pos": Vector3.ONE}]:
+		states.append(var_to_bytes(state))
+	var patch := FastVariantPatch.diff(states[1], states[2])
+	checks.same_bytes("on its own", states[2], FastVariantPatch.apply(states[1], patch))
+	var before := {"at": Vector3.ZERO, "texts": PackedStringArray(["a", "b"]), "name": "a text that is longer than a change of the position"}
+	var after := before.duplicate(true)
+	after["at"] = Vector3.ONE
+	var turned := {}
+	for key: String in ["name", "texts", "at"]:
+		turned[key] = before[key]
+	var moved := FastVariantPatch.try_apply(var_to_bytes(turned), FastVariantPatch.diff(var_to_bytes(before), var_to_bytes(after)))
+	turned["at"] = Vector3.ONE
+	checks.same_bytes("on a value with another order of keys", var_to_bytes(turned), moved.value)
+	for other: PackedByteArray in [states[0], states[2], var_to_bytes([]), var_to_bytes(null)]:
+		var result := FastVariantPatch.try_apply(other, patch)
+		checks.same_value("on another", [FastVariantCodec.BAD_PATCH, null], [result.error, result.value])
+		checks.truth("message", "it was made for another value" in result.message, result.message)
+	for other: PackedByteArray in [PackedByteArray(), states[0], var_to_bytes(1)]:
+		checks.truth("no patch", "not a patch" in FastVariantPatch.try_apply(states[0], other).message)
+	var bomb := FastVariantPatch.diff(var_to_bytes([]), var_to_bytes(range(100000)))
 	checks.same_int("more than the limits allow", FastVariantCodec.MAX_ELEMENTS_EXCEEDED,
-			FastVariantCodec.patch([], bomb, FastVariantLimits.for_network()).error)
+			FastVariantPatch.try_apply(var_to_bytes([]), bomb, FastVariantLimits.for_network()).error)
+	# 50 moved positions.
+	var positions := PackedVector3Array()
+	positions.resize(50)
+	var still := var_to_bytes({"pos": positions})
+	positions.fill(Vector3.ONE)
+	var all_moved := var_to_bytes({"pos": positions})
+	checks.same_int("everything has changed", all_moved.size() + 12, FastVariantPatch.diff(still, all_moved).size())
 	return true
 
 
@@ -73,10 +102,9 @@ func test_objects() -> bool:
 	var node := Node.new()
 	var bytes := var_to_bytes_with_objects([node])
 	node.free()
-	var limits := FastVariantLimits.unlimited()
-	limits.allow_objects = true
+	var limits := with_objects()
 	var objects := Performance.get_monitor(Performance.OBJECT_COUNT)
-	var found := FastVariantCodec.differences_bytes(bytes, var_to_bytes([1]), 10, limits)
+	var found := FastVariantPatch.differences(bytes, var_to_bytes([1]), 10, limits)
 	checks.truth("null stands for it", found[0].has("old") and found[0]["old"] == null)
 	checks.truth("none is made", Performance.get_monitor(Performance.OBJECT_COUNT) <= objects)
 	return true
@@ -86,22 +114,15 @@ func test_bytes_that_are_bad() -> bool:
 	checks.subject(checks.MIXED, "bytes that are bad")
 	var good := var_to_bytes([1, 2])
 	var bad := good.slice(0, -1)
-	var surrogates := values.lone_surrogates()
+	var patch := FastVariantPatch.diff(good, var_to_bytes(2))
 	Engine.print_error_messages = false
-	checks.same_bytes("diff_bytes", PackedByteArray(), FastVariantCodec.diff_bytes(bad, good))
-	checks.same_bytes("diff_bytes, the other", PackedByteArray(), FastVariantCodec.diff_bytes(good, bad))
-	checks.same_int("fingerprint_bytes", 0, FastVariantCodec.fingerprint_bytes(bad))
-	checks.same_int("differences_bytes", 0, FastVariantCodec.differences_bytes(bad, good).size())
-	checks.same_bytes("diff of what cannot be encoded", PackedByteArray(),
-			FastVariantCodec.diff([], [surrogates]))
+	checks.same_bytes("diff", PackedByteArray(), FastVariantPatch.diff(bad, good))
+	checks.same_bytes("diff, the other", PackedByteArray(), FastVariantPatch.diff(good, bad))
+	checks.same_bytes("apply", PackedByteArray(), FastVariantPatch.apply(bad, patch))
+	checks.same_int("fingerprint", 0, FastVariantPatch.fingerprint(bad))
+	checks.same_int("differences", 0, FastVariantPatch.differences(bad, good).size())
 	Engine.print_error_messages = true
-	var result := FastVariantCodec.patch_bytes(bad, FastVariantCodec.diff(1, 2))
-	checks.same_int("patch_bytes", FastVariantCodec.UNEXPECTED_END, result.error)
-	var twin := var_to_bytes({"patch": 1, "change": ["dictionary", {&"hp": ["set", 2]}]})
-	for failed: FastVariantResult in [
-		FastVariantCodec.patch({"hp": 1}, twin), FastVariantCodec.patch_bytes(var_to_bytes({"hp": 1}), twin),
-	]:
-		checks.same_value("a key twice", [FastVariantCodec.BAD_PATCH, -1], [failed.error, failed.offset])
+	checks.same_int("try_apply", FastVariantCodec.UNEXPECTED_END, FastVariantPatch.try_apply(bad, patch).error)
 	return true
 
 
@@ -118,15 +139,12 @@ func _check_pair(old: Variant, new: Variant) -> void:
 		return
 	var old_bytes := var_to_bytes(old)
 	var new_bytes := var_to_bytes(new)
-	var patch := FastVariantCodec.diff(old, new)
-	checks.same_bytes("diff_bytes", patch, FastVariantCodec.diff_bytes(old_bytes, new_bytes))
-	var result := FastVariantCodec.patch(old, patch)
-	checks.truth("patch is ok", result.is_ok(), result.message)
-	checks.same_bytes("patch", new_bytes, var_to_bytes(result.value))
-	checks.same_bytes("old value", old_bytes, var_to_bytes(old))
-	checks.same_value("patch_bytes", new_bytes, FastVariantCodec.patch_bytes(old_bytes, patch).value)
-	var differences := FastVariantCodec.differences(old, new)
-	checks.same_value("differences_bytes", differences.size(), FastVariantCodec.differences_bytes(old_bytes, new_bytes).size())
-	var print := FastVariantCodec.fingerprint(new)
-	checks.same_int("fingerprint_bytes", print, FastVariantCodec.fingerprint_bytes(new_bytes))
-	checks.truth("no differences are equal fingerprints", (FastVariantCodec.fingerprint(old) == print) == differences.is_empty())
+	var patch := FastVariantPatch.diff(old_bytes, new_bytes)
+	var result := FastVariantPatch.try_apply(old_bytes, patch)
+	checks.truth("try_apply is ok", result.is_ok(), result.message)
+	checks.same_value("what it makes", new_bytes, result.value)
+	checks.same_bytes("apply", new_bytes, FastVariantPatch.apply(old_bytes, patch))
+	checks.truth("size", patch.size() <= new_bytes.size() + 12)
+	var differences := FastVariantPatch.differences(old_bytes, new_bytes)
+	var same := FastVariantPatch.fingerprint(old_bytes) == FastVariantPatch.fingerprint(new_bytes)
+	checks.truth("no differences are equal fingerprints", same == differences.is_empty())

@@ -1,51 +1,163 @@
 ## The classes as scripts see them: names, arguments, defaults, and the handling of wrong arguments.
 extends "res://suites/suite.gd"
 
-## Method → argument names, number of arguments with a default, return type.
-const METHODS: Dictionary[String, Array] = {
-	"encode": [["value", "full_objects"], 1, TYPE_PACKED_BYTE_ARRAY],
-	"decode": [["bytes", "allow_objects"], 1, TYPE_NIL],
-	"encoded_size": [["value", "full_objects"], 1, TYPE_INT],
-	"encode_batch": [["values", "full_objects"], 1, TYPE_ARRAY],
-	"decode_batch": [["buffers", "allow_objects"], 1, TYPE_ARRAY],
-	"try_encode": [["value", "full_objects"], 1, TYPE_OBJECT],
-	"try_decode": [["bytes", "limits", "offset"], 2, TYPE_OBJECT],
-	"validate": [["bytes", "limits"], 1, TYPE_OBJECT],
-	"pack_batch": [["values", "full_objects"], 1, TYPE_PACKED_BYTE_ARRAY],
-	"unpack_batch": [["bytes", "limits"], 1, TYPE_OBJECT],
-	"save_batch": [["path", "values", "full_objects"], 1, TYPE_INT],
-	"append_batch": [["path", "values", "full_objects"], 1, TYPE_INT],
-	"try_save_batch": [["path", "values", "full_objects"], 1, TYPE_OBJECT],
-	"try_append_batch": [["path", "values", "full_objects"], 1, TYPE_OBJECT],
-	"load_batch": [["path", "limits"], 1, TYPE_OBJECT],
-	"encode_batch_async": [["values", "full_objects", "budget_ms"], 2, TYPE_OBJECT],
-	"decode_batch_async": [["buffers", "limits"], 1, TYPE_OBJECT],
-	"load_batch_async": [["path", "limits"], 1, TYPE_OBJECT],
-	"save_batch_async": [["path", "values", "full_objects"], 1, TYPE_OBJECT],
-	"diff": [["old", "new"], 0, TYPE_PACKED_BYTE_ARRAY],
-	"diff_bytes": [["old", "new", "limits"], 1, TYPE_PACKED_BYTE_ARRAY],
-	"patch": [["value", "patch", "limits"], 1, TYPE_OBJECT],
-	"patch_bytes": [["value", "patch", "limits"], 1, TYPE_OBJECT],
-	"differences": [["old", "new", "max"], 1, TYPE_ARRAY],
-	"differences_bytes": [["old", "new", "max", "limits"], 2, TYPE_ARRAY],
-	"fingerprint": [["value"], 0, TYPE_INT],
-	"fingerprint_bytes": [["bytes", "limits"], 1, TYPE_INT],
+## The methods of each class, with optional arguments in brackets, and its properties.
+const SURFACE: Dictionary[StringName, Array] = {
+	&"FastVariantCodec": [
+		"encode(value, [full_objects]) -> PackedByteArray",
+		"decode(bytes, [allow_objects]) -> Variant",
+		"encoded_size(value, [full_objects]) -> int",
+		"try_encode(value, [full_objects]) -> FastVariantResult",
+		"try_decode(bytes, [limits, offset]) -> FastVariantResult",
+		"validate(bytes, [limits]) -> FastVariantResult",
+		"encode_batch(values, [full_objects]) -> Array",
+		"decode_batch(buffers, [allow_objects]) -> Array",
+		"pack_batch(values, [full_objects]) -> PackedByteArray",
+		"unpack_batch(bytes, [limits]) -> FastVariantResult",
+		"save_batch(path, values, [full_objects]) -> FastVariantResult",
+		"append_batch(path, values, [full_objects]) -> FastVariantResult",
+		"load_batch(path, [limits]) -> FastVariantResult",
+		"encode_batch_async(values, [full_objects, budget_ms]) -> FastVariantJob",
+		"decode_batch_async(buffers, [limits]) -> FastVariantJob",
+		"save_batch_async(path, values, [full_objects]) -> FastVariantJob",
+		"load_batch_async(path, [limits]) -> FastVariantJob",
+	],
+	&"FastVariantClasses": [
+		"register(script, [name]) -> FastVariantClass",
+		"allow_resources(folder, types) -> Error",
+		"encode(value) -> PackedByteArray",
+		"decode(bytes, [limits]) -> Variant",
+		"decode_into(target, bytes, [limits]) -> bool",
+		"try_encode(value) -> FastVariantResult",
+		"try_decode(bytes, [limits]) -> FastVariantResult",
+		"try_decode_into(target, bytes, [limits]) -> FastVariantResult",
+		"save_batch(path, values) -> FastVariantResult",
+		"append_batch(path, values) -> FastVariantResult",
+		"load_batch(path, [limits]) -> FastVariantResult",
+		"save_batch_async(path, values) -> FastVariantJob",
+		"to_plain(value) -> Variant",
+		"from_plain(plain, [limits]) -> Variant",
+		"try_from_plain(plain, [limits]) -> FastVariantResult",
+		"to_json(value) -> String",
+		"from_json(text, [limits]) -> Variant",
+		"try_from_json(text, [limits]) -> FastVariantResult",
+	],
+	&"FastVariantClass": [
+		"name", "version", "properties", "renamed", "upgrade", "create", "keep_unknown",
+	],
+	&"FastVariantView": [
+		"open(bytes, [limits, godot3]) -> FastVariantView",
+		"open_records(bytes, [limits, godot3]) -> FastVariantView",
+		"open_file(path, [limits, godot3]) -> FastVariantView",
+		"view(path) -> FastVariantView",
+		"fetch(path, [default]) -> Variant",
+		"try_fetch(path) -> FastVariantResult",
+		"has(path) -> bool",
+		"type_of(path) -> int",
+		"size_of(path) -> int",
+		"keys(path) -> Array",
+		"slice(path, begin, [end]) -> Array",
+		"columns(path, types, [defaults]) -> Dictionary",
+		"try_columns(path, types, [defaults]) -> FastVariantResult",
+		"rows(path, key, operator, value) -> PackedInt64Array",
+	],
+	&"FastVariantPatch": [
+		"diff(old, new, [limits]) -> PackedByteArray",
+		"apply(old, patch, [limits]) -> PackedByteArray",
+		"try_apply(old, patch, [limits]) -> FastVariantResult",
+		"differences(old, new, [max, limits]) -> Array",
+		"fingerprint(bytes, [limits]) -> int",
+	],
+	&"FastGodot3Codec": [
+		"encode(value, [lossy]) -> PackedByteArray",
+		"decode(bytes, [lossy]) -> Variant",
+		"try_encode(value, [lossy]) -> FastVariantResult",
+		"try_decode(bytes, [limits, lossy]) -> FastVariantResult",
+		"encode_batch(values, [lossy]) -> Array",
+		"decode_batch(buffers, [lossy]) -> Array",
+		"convert_file(from, to, [limits, lossy]) -> FastVariantResult",
+		"convert_file_back(from, to, [limits, lossy]) -> FastVariantResult",
+	],
+	&"FastProtobufSchema": [
+		"load_file(path, [import_folders]) -> FastProtobufSchema",
+		"try_load_file(path, [import_folders]) -> FastVariantResult",
+		"from_text(text) -> FastProtobufSchema",
+		"map_message(message_name, type) -> Error",
+		"encode(message_name, message) -> PackedByteArray",
+		"decode(message_name, bytes) -> Variant",
+		"try_encode(message_name, message) -> FastVariantResult",
+		"try_decode(message_name, bytes, [limits]) -> FastVariantResult",
+		"encode_batch(message_name, messages) -> Array",
+		"decode_batch(message_name, buffers) -> Array",
+		"get_message_names() -> PackedStringArray",
+		"get_fields(message_name) -> Array",
+		"own_wire", "enum_names", "string_name_keys", "keep_unknown", "strict", "defaults",
+	],
+	&"FastVariantInspector": [
+		"inspect(bytes, [max_nodes]) -> Dictionary",
+		"describe(bytes) -> String",
+		"byte_range(view, path) -> PackedInt64Array",
+		"get_engine_report() -> Dictionary",
+	],
+	&"FastVariantJob": [
+		"cancel() -> void",
+		"get_progress() -> float",
+		"is_completed() -> bool",
+		"wait_to_finish() -> FastVariantResult",
+	],
+	&"FastVariantResult": [
+		"is_ok() -> bool",
+		"get_item_error(index) -> String",
+		"value", "error", "message", "offset", "path", "bytes_read", "failed", "incomplete_rows",
+	],
+	&"FastVariantLimits": [
+		"for_network() -> FastVariantLimits",
+		"for_save_files() -> FastVariantLimits",
+		"allow_only(types) -> void",
+		"max_bytes", "max_depth", "max_elements", "max_memory", "max_key_comparisons", "allow_trailing_bytes", "allow_non_canonical", "lost_objects_as_null", "allow_objects", "allowed_classes", "allowed_scripts", "allowed_types",
+	],
 }
 
 
-func test_methods_are_declared() -> bool:
-	var declared: Dictionary[String, Dictionary] = {}
-	for method in ClassDB.class_get_method_list(&"FastVariantCodec", true):
-		declared[method["name"]] = method
-	for method_name in METHODS:
-		checks.subject(checks.MIXED, method_name)
-		var method: Dictionary = declared.get(method_name, {})
-		checks.truth("is declared and static", method.get("flags", 0) & METHOD_FLAG_STATIC != 0)
-		var names: Array = method.get("args", []).map(func(argument: Dictionary) -> String: return argument["name"])
-		checks.same_value("argument names", METHODS[method_name][0].duplicate(), names)
-		checks.same_int("arguments with a default", METHODS[method_name][1], method.get("default_args", []).size())
-		checks.same_int("return type", METHODS[method_name][2], method.get("return", {}).get("type", -1))
+func test_classes_are_as_they_are_documented() -> bool:
+	var classes := Array(ClassDB.get_class_list()).filter(func(found: String) -> bool:
+		return found.begins_with("FastVariant") or found.begins_with("FastProtobuf") or found.begins_with("FastGodot3"))
+	checks.subject(checks.MIXED, "classes")
+	checks.same_value("all", _sorted(SURFACE.keys()), _sorted(classes))
+	for owner in SURFACE:
+		checks.subject(checks.MIXED, owner)
+		var accessors := {}
+		var found: Array = []
+		for property in ClassDB.class_get_property_list(owner, true):
+			if property["usage"] & (PROPERTY_USAGE_CATEGORY | PROPERTY_USAGE_GROUP) == 0:
+				found.append(property["name"])
+				accessors[ClassDB.class_get_property_getter(owner, property["name"])] = true
+				accessors[ClassDB.class_get_property_setter(owner, property["name"])] = true
+		for method in ClassDB.class_get_method_list(owner, true):
+			if not accessors.has(StringName(method["name"])) and not method["name"].begins_with("_"):
+				found.append(_signature(method))
+		checks.same_value("methods and properties", _sorted(SURFACE[owner]), _sorted(found))
 	return true
+
+
+func _sorted(list: Array) -> Array:
+	var sorted := list.map(func(item: Variant) -> String: return item)
+	sorted.sort()
+	return sorted
+
+
+func _signature(method: Dictionary) -> String:
+	var arguments: Array = method["args"].map(func(argument: Dictionary) -> String: return argument["name"])
+	var needed: int = arguments.size() - method["default_args"].size()
+	var shown := ", ".join(arguments.slice(0, needed))
+	if needed < arguments.size():
+		shown += ("%s[%s]" % [", " if needed else "", ", ".join(arguments.slice(needed))])
+	var type: String = method["return"]["class_name"]
+	if type.is_empty():
+		type = type_string(method["return"]["type"])
+		if method["return"]["type"] == TYPE_NIL:
+			type = "Variant" if method["return"]["usage"] & PROPERTY_USAGE_NIL_IS_VARIANT else "void"
+	return "%s(%s) -> %s" % [method["name"], shown, type]
 
 
 ## A method that changes something is not const: an Expression that may call only const methods must refuse
@@ -67,6 +179,7 @@ func test_the_calls_from_csharp() -> bool:
 		["[^.]Call\\(\"(\\w+)\"(.*?)\\)\\)?\\.?", &"FastVariantCodec"], ["_view\\.Call\\(\"(\\w+)\"(.*?)\\)[;.)]", &"FastVariantView"],
 		["Static\\(ViewClass, \"(\\w+)\"(.*?)\\)\\.", &"FastVariantView"],
 		["Static\\(LimitsClass, \"(\\w+)\"(.*?)\\)\\.", &"FastVariantLimits"],
+		["Static\\(PatchClass, \"(\\w+)\"(.*?)\\)\\)?\\.?", &"FastVariantPatch"],
 	]:
 		var found := RegEx.create_from_string(call[0]).search_all(source)
 		checks.truth("calls of %s" % call[1], found.size() > 0 or source.is_empty())

@@ -37,7 +37,7 @@ class DeepWork:
 		if depth > 0:
 			run(depth - 1)
 			return
-		var limits := FastVariantLimits.unlimited()
+		var limits := FastVariantLimits.for_save_files()
 		engine_agrees = var_to_bytes(value) == bytes and bytes_to_var(bytes) != null
 		encoded["encode"] = FastVariantCodec.encode(value)
 		encoded["encode, with objects"] = FastVariantCodec.encode(value, true)

@@ -12,8 +12,9 @@ public static class FastVariant
     private static readonly StringName Codec = "FastVariantCodec";
     private static readonly StringName LimitsClass = "FastVariantLimits";
     private static readonly StringName ViewClass = "FastVariantView";
+    private static readonly StringName PatchClass = "FastVariantPatch";
 
-    /// <summary>The result of a call that prints nothing: a value, or an error with its reason.</summary>
+    /// <summary>The result of a call that may fail: a value, or an error with its reason.</summary>
     public sealed class Result
     {
         private readonly GodotObject _result;
@@ -50,9 +51,10 @@ public static class FastVariant
         public Result TryFetch(Variant path) => new Result(_view.Call("try_fetch", path).AsGodotObject());
         public bool Has(Variant path) => _view.Call("has", path).AsBool();
         public long SizeOf(Variant path) => _view.Call("size_of", path).AsInt64();
-        /// <summary>The field at a path in all rows, as a packed array if the type has one, otherwise as an Array.</summary>
-        public Variant Column(Variant path, Variant key, Variant.Type type) =>
-            _view.Call("column", path, key, (long)type);
+        /// <summary>Fields of all rows: the path of each field, with its column. Types maps the paths to numbers of
+        /// Variant.Type. A column is a packed array if the type has one, otherwise an Array.</summary>
+        public Dictionary Columns(Variant path, Dictionary types) =>
+            _view.Call("columns", path, types).AsGodotDictionary();
     }
 
     /// <summary>Limits for packets from untrusted peers.</summary>
@@ -81,10 +83,10 @@ public static class FastVariant
 
     /// <summary>Atomically replaces a file with one record per value.</summary>
     public static Result SaveBatch(string path, Godot.Collections.Array values, bool fullObjects = false) =>
-        ResultOf(Call("try_save_batch", path, values, fullObjects));
+        ResultOf(Call("save_batch", path, values, fullObjects));
 
     public static Result AppendBatch(string path, Godot.Collections.Array values, bool fullObjects = false) =>
-        ResultOf(Call("try_append_batch", path, values, fullObjects));
+        ResultOf(Call("append_batch", path, values, fullObjects));
 
     public static Result LoadBatch(string path, Resource limits = null) => ResultOf(Call("load_batch", path, limits));
 
@@ -100,11 +102,12 @@ public static class FastVariant
     public static View OpenFile(string path, Resource limits = null) =>
         new View(Static(ViewClass, "open_file", path, limits).AsGodotObject());
 
-    /// <summary>A patch: the changes from one value to another. Patch applies it.</summary>
-    public static byte[] Diff(Variant old, Variant now) => Call("diff", old, now).AsByteArray();
+    /// <summary>A patch: the changes from one encoded value to another. TryApply applies it.</summary>
+    public static byte[] Diff(byte[] old, byte[] now, Resource limits = null) =>
+        Static(PatchClass, "diff", old, now, limits).AsByteArray();
 
-    public static Result Patch(Variant value, byte[] patch, Resource limits = null) =>
-        ResultOf(Call("patch", value, patch, limits));
+    public static Result TryApply(byte[] old, byte[] patch, Resource limits = null) =>
+        ResultOf(Static(PatchClass, "try_apply", old, patch, limits));
 
     /// <summary>Calls any other method of FastVariantCodec by its name.</summary>
     public static Variant Call(StringName method, params Variant[] arguments) => Static(Codec, method, arguments);

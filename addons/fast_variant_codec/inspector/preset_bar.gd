@@ -3,12 +3,11 @@ extends VBoxContainer
 ## Buttons that set all limits at once, and a line that names the preset in use.
 
 const PRESETS: Dictionary[String, StringName] = {
-	"Save Files": &"for_save_files", "Network": &"for_network", "Unlimited": &"unlimited",
+	"Save Files": &"for_save_files", "Network": &"for_network",
 }
 const HELP: Dictionary[String, String] = {
 	"Save Files": "For the game's own files, as in a new resource: all that the format can hold, without trailing bytes.",
 	"Network": "For packets of strangers: 1 MiB, 32 levels, 100,000 values, 16 MiB of memory, 5,000,000 key comparisons.",
-	"Unlimited": "All that the format can hold, with trailing bytes.",
 }
 
 var buttons: Dictionary[String, Button] = {}

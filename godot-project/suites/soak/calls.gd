@@ -103,7 +103,7 @@ func _prepare() -> void:
 		var limits := FastVariantLimits.for_network()
 		limits.set(property, 1)
 		_limits.append(limits)
-	_limits.append_array([null, FastVariantLimits.for_network(), FastVariantLimits.unlimited()])
+	_limits.append_array([null, FastVariantLimits.for_network(), FastVariantLimits.for_save_files()])
 
 
 ## Encodes every value and decodes its bytes, intact and damaged, with and without full objects.

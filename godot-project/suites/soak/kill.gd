@@ -63,7 +63,7 @@ func _appended_count() -> int:
 		return loaded.value.size()
 	if loaded.failed != PackedInt32Array([loaded.value.size()]):
 		return _broken("the torn record of the appended file is not named: %s" % loaded.message)
-	if FastVariantCodec.save_batch(path("appended.dat"), loaded.value) != OK:
+	if not FastVariantCodec.save_batch(path("appended.dat"), loaded.value).is_ok():
 		return _broken("what is whole of the appended file cannot be saved")
 	return loaded.value.size()
 

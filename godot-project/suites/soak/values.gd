@@ -26,7 +26,9 @@ var _bytes := RandomBytes.new(generator)
 var _table := Values.new()
 var _samples: Array[PackedByteArray] = []
 var _object_samples: Array[PackedByteArray] = []
-var _with_objects := FastVariantLimits.unlimited()
+## As loose as the engine, with and without objects.
+var _with_objects := FastVariantLimits.for_save_files()
+var _loose := FastVariantLimits.for_save_files()
 var _input: PackedByteArray
 var _leaks_of_engine := 0
 
@@ -41,6 +43,8 @@ func begin() -> bool:
 		if sample.bytes.size() <= SAMPLE_BYTES:
 			_object_samples.append(sample.bytes)
 	_with_objects.allow_objects = true
+	_with_objects.allow_trailing_bytes = true
+	_loose.allow_trailing_bytes = true
 	return true
 
 
@@ -96,7 +100,7 @@ func _try_bytes() -> String:
 ## Checks that a view finds the engine's values or returns an error.
 func _view_problem(bytes: PackedByteArray) -> String:
 	var expected: Variant = Oracle.engine_decode(bytes)
-	var view := FastVariantView.open(bytes, FastVariantLimits.unlimited())
+	var view := FastVariantView.open(bytes, _loose)
 	var steps: Array = expected.keys() if expected is Dictionary else range(expected.size()) if expected is Array else []
 	# Does not look up by key, because the engine prints errors when it hashes deeply nested keys.
 	var values: Variant = expected.values() if expected is Dictionary else expected
@@ -217,14 +221,14 @@ func _try_limits() -> String:
 
 func _all_limits_problem(bytes: PackedByteArray) -> String:
 	_trying(bytes)
-	var most := FastVariantCodec.try_decode(bytes, FastVariantLimits.unlimited())
+	var most := FastVariantCodec.try_decode(bytes, _loose)
 	if most.is_ok() and most.bytes_read != Oracle.engine_consumed(bytes):
-		return "unlimited: read %d bytes, the engine %d" % [most.bytes_read, Oracle.engine_consumed(bytes)]
+		return "trailing bytes: read %d bytes, the engine %d" % [most.bytes_read, Oracle.engine_consumed(bytes)]
 	var problem := Oracle.disagreement(bytes)
 	if not problem:
 		problem = _offset_problem(bytes, most)
 	for preset: FastVariantLimits in [
-		FastVariantLimits.unlimited(), FastVariantLimits.for_save_files(), FastVariantLimits.for_network(),
+		_loose, FastVariantLimits.for_save_files(), FastVariantLimits.for_network(),
 	]:
 		for limits: FastVariantLimits in [preset, _changed(preset, bytes.size())]:
 			if not problem:
@@ -235,7 +239,7 @@ func _all_limits_problem(bytes: PackedByteArray) -> String:
 ## Checks that bytes give the same result alone and after other bytes.
 func _offset_problem(bytes: PackedByteArray, alone: FastVariantResult) -> String:
 	var start := generator.randi() % 8
-	var outcome := FastVariantCodec.try_decode(_mutations.random_bytes(start) + bytes, FastVariantLimits.unlimited(), start)
+	var outcome := FastVariantCodec.try_decode(_mutations.random_bytes(start) + bytes, _loose, start)
 	if outcome.error != alone.error or outcome.bytes_read != alone.bytes_read:
 		return "reads otherwise behind %d bytes" % start
 	if outcome.offset != alone.offset + start:

@@ -33,8 +33,8 @@ func _append() -> void:
 		# earlier.
 		if not options["until"] or FileAccess.file_exists(path(options["until"])):
 			left -= 1
-		var code := FastVariantCodec.append_batch(path("records.dat"), [_record(number)])
-		_expect(code == OK, "append_batch of record %d gave %d" % [number, code])
+		var appended := FastVariantCodec.append_batch(path("records.dat"), [_record(number)])
+		_expect(appended.is_ok(), "append_batch of record %d: %s" % [number, appended.message])
 		number += 1
 	_say(options["name"] + ".done")
 
@@ -46,8 +46,8 @@ func _save() -> void:
 		# A record must be appended between the saves, however late the other process gets its turn.
 		while number > 0 and number == count / 2 and FastVariantCodec.load_batch(path("records.dat")).value.size() < 2:
 			OS.delay_msec(PAUSE_MS)
-		var code := FastVariantCodec.save_batch(path("records.dat"), [_record(number)])
-		_expect(code == OK, "save_batch %d gave %d" % [number, code])
+		var saved := FastVariantCodec.save_batch(path("records.dat"), [_record(number)])
+		_expect(saved.is_ok(), "save_batch %d: %s" % [number, saved.message])
 	_say(options["name"] + ".done")
 
 
@@ -100,14 +100,14 @@ func _check_saved() -> void:
 func _locked() -> void:
 	var path := path("records.dat")
 	var before := FileAccess.get_file_as_bytes(path)
+	Engine.print_error_messages = false
 	var saving := FastVariantCodec.save_batch_async(path, ["new"]).wait_to_finish()
+	var appending := FastVariantCodec.append_batch(path, ["new"])
+	Engine.print_error_messages = true
 	_expect(saving.error == FastVariantCodec.FILE_ERROR, "save_batch_async gave %d" % saving.error)
 	var named := "process %s (" % options["pid"]
 	_expect(OS.get_name() != "Linux" or saving.message.contains(named), "the message is: %s" % saving.message)
-	Engine.print_error_messages = false
-	var code := FastVariantCodec.append_batch(path, ["new"])
-	Engine.print_error_messages = true
-	_expect(code == ERR_FILE_ALREADY_IN_USE, "append_batch gave %d" % code)
+	_expect(appending.message == saving.message, "append_batch: %s" % appending.message)
 	_expect(FileAccess.get_file_as_bytes(path) == before, "the file is not as it was")
 	var loading := FastVariantCodec.load_batch(path)
 	_expect(loading.error == FastVariantCodec.FILE_ERROR, "load_batch gave %d" % loading.error)
@@ -118,13 +118,13 @@ func _locked() -> void:
 ## No file can grow beyond a limit, and failed calls change nothing. New files get the engine's permissions.
 func _full() -> void:
 	var old := path("old.dat")
-	_expect(FastVariantCodec.save_batch(old, ["old"]) == OK, "a small file cannot be saved")
+	_expect(FastVariantCodec.save_batch(old, ["old"]).is_ok(), "a small file cannot be saved")
 	FileAccess.open(path("engine.dat"), FileAccess.WRITE).store_var("old")
 	var rights := FileAccess.get_unix_permissions(path("engine.dat"))
 	_expect(FileAccess.get_unix_permissions(old) == rights, "a saved file has the rights %o, not %o" % [
 		FileAccess.get_unix_permissions(old), rights,
 	])
-	_expect(FastVariantCodec.append_batch(path("added.dat"), ["old"]) == OK, "a small file cannot be appended to")
+	_expect(FastVariantCodec.append_batch(path("added.dat"), ["old"]).is_ok(), "a small file cannot be appended to")
 	_expect(FileAccess.get_unix_permissions(path("added.dat")) == rights, "an appended file has other rights")
 	var before := DirAccess.get_files_at(options["folder"])
 	var large := ["x".repeat(TOO_LARGE)]
@@ -132,10 +132,10 @@ func _full() -> void:
 		for method: String in ["save_batch", "append_batch"]:
 			var content := FileAccess.get_file_as_bytes(path)
 			Engine.print_error_messages = false
-			var code: Error = FastVariantCodec.save_batch(path, large) if method == "save_batch" \
+			var result := FastVariantCodec.save_batch(path, large) if method == "save_batch" \
 					else FastVariantCodec.append_batch(path, large)
 			Engine.print_error_messages = true
-			_expect(code == ERR_FILE_CANT_WRITE, "%s to %s gave %d" % [method, path, code])
+			_expect(result.error == FastVariantCodec.FILE_ERROR, "%s to %s: %s" % [method, path, result])
 			_expect(FileAccess.get_file_as_bytes(path) == content, "%s has changed %s" % [method, path])
 	var folder := DirAccess.open(options["folder"])
 	folder.include_hidden = true

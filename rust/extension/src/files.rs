@@ -28,17 +28,23 @@ use variant_live::settings;
 pub struct FileError {
     path: String,
     reason: String,
-    /// The engine's error code for the reason.
-    pub code: Code,
 }
 
 impl From<&FileError> for io::Error {
     fn from(error: &FileError) -> Self {
-        match error.code {
-            Code::ERR_OUT_OF_MEMORY => Self::new(io::ErrorKind::OutOfMemory, error.to_string()),
-            _ => Self::other(error.to_string()),
-        }
+        Self::other(error.to_string())
     }
+}
+
+/// What a call wrote to a file.
+#[derive(Clone)]
+pub struct Saved {
+    /// The number of records.
+    pub records: usize,
+    /// Their size, lengths included.
+    pub bytes: usize,
+    /// The path as the script passed it.
+    pub path: String,
 }
 
 /// A path as the script passed it, and the path in the file system.
@@ -59,9 +65,7 @@ impl Target {
         let is_uid = name.starts_with("uid://");
         // The engine accepts both kinds of slashes on every system.
         let place = if is_uid { name.clone() } else { globalize_path(path).replace('\\', "/") };
-        let error = |reason: &str| {
-            Err(FileError { path: name.clone(), reason: reason.into(), code: Code::ERR_FILE_BAD_PATH })
-        };
+        let error = |reason: &str| Err(FileError::new(name.clone(), reason));
         if name.starts_with("res://") && !PathBuf::from(&place).is_absolute() {
             return error("an exported game cannot write to res://; use user://");
         }
@@ -73,13 +77,18 @@ impl Target {
         }
         match disk::resolved(place.into()) {
             Ok(place) => Ok(Self { name, place }),
-            Err(error) => Err(FileError::new(name, &Failure::System(error))),
+            Err(error) => Err(FileError::new(name, Failure::System(error))),
         }
     }
 
     /// Whether both targets have the same path.
     pub fn is_at(&self, other: &Self) -> bool {
         self.place == other.place
+    }
+
+    /// The report of `records` records of `bytes` bytes in all, written to this file.
+    pub fn saved(&self, records: usize, bytes: usize) -> Saved {
+        Saved { records, bytes, path: self.name.clone() }
     }
 
     /// The current stamp of the file; `None` if there is no file.
@@ -103,27 +112,8 @@ impl Target {
 }
 
 impl FileError {
-    fn new(path: String, failure: &Failure) -> Self {
-        let code = match failure {
-            Failure::IsFolder
-            | Failure::NoFolder
-            | Failure::ReservedName
-            | Failure::DeviceName
-            | Failure::AmbiguousName => Code::ERR_FILE_BAD_PATH,
-            Failure::NotRegular => Code::ERR_FILE_CANT_OPEN,
-            Failure::Truncated(_) => Code::ERR_FILE_CORRUPT,
-            Failure::Foreign(_) => Code::ERR_FILE_UNRECOGNIZED,
-            Failure::Locked(_) | Failure::Changed => Code::ERR_FILE_ALREADY_IN_USE,
-            Failure::NoTemporaryFile(error) | Failure::NotReplaced(error) | Failure::System(error) => {
-                match error.kind() {
-                    io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-                        Code::ERR_FILE_NO_PERMISSION
-                    }
-                    _ => Code::ERR_FILE_CANT_WRITE,
-                }
-            }
-        };
-        Self { path, reason: failure.to_string(), code }
+    fn new(path: String, reason: impl ToString) -> Self {
+        Self { path, reason: reason.to_string() }
     }
 }
 
@@ -226,23 +216,16 @@ fn read_with(
     wanted: impl FnOnce(u64, [u8; FRAME_BYTES]) -> usize,
 ) -> Result<PackedByteArray, FileError> {
     let name = text_of(path);
-    let error = |reason: &str, code| FileError { path: name.clone(), reason: reason.into(), code };
+    let error = |reason: &str| FileError::new(name.clone(), reason);
     let Some(mut file) = FileAccess::open(&name, ModeFlags::READ) else {
-        let (reason, code) = match FileAccess::get_open_error() {
-            Code::ERR_FILE_NOT_FOUND => ("file not found", Code::ERR_FILE_NOT_FOUND),
-            code => ("cannot open the file", code),
-        };
-        return Err(error(reason, code));
+        let is_missing = FileAccess::get_open_error() == Code::ERR_FILE_NOT_FOUND;
+        return Err(error(if is_missing { "file not found" } else { "cannot open the file" }));
     };
     let prefix = file.get_32().to_le_bytes();
     file.seek(0);
     let wanted = wanted(file.get_length(), prefix);
     let bytes = file.get_buffer(wanted as i64);
-    if bytes.len() == wanted {
-        Ok(bytes)
-    } else {
-        Err(error("cannot read the whole file", Code::ERR_FILE_CANT_READ))
-    }
+    if bytes.len() == wanted { Ok(bytes) } else { Err(error("cannot read the whole file")) }
 }
 
 /// Replaces a file with these parts, in order; see [`disk::replace`].

@@ -11,7 +11,7 @@ use variant_codec::sync::lock;
 use variant_codec::{Error, Limits, Result, Strictness};
 use variant_engine::{GivenArray, OwnArray, text_of};
 
-use crate::files::{self, FileError, Target};
+use crate::files::{self, FileError, Saved, Target};
 use variant_live::batch::failed::{Failed, Reasons};
 use variant_live::batch::gathering::Batch;
 use variant_live::batch::records::{Unpacked, Unpacking};
@@ -47,8 +47,8 @@ pub enum Outcome {
     Decoded(OwnArray<Variant>, Failed, CreatedObjects),
     /// The values of the file with this path.
     Loaded(Unpacked, String),
-    /// The size of the written file in bytes.
-    Saved(usize),
+    /// What was written to a file.
+    Saved(Saved),
     /// No file was written, because these values cannot be encoded.
     NotSaved(Failed),
     /// A file error.
@@ -127,7 +127,7 @@ impl Job {
             done.progress.advance(values.len());
             return done;
         }
-        let encoding = Encoding {
+        let encoding = EncodeSlices {
             values: GivenArray::new(batch::with_own_packed(values)),
             count: values.len(),
             full_objects,
@@ -140,7 +140,7 @@ impl Job {
     pub fn decode(buffers: &AnyArray, limits: Limits) -> Arc<Self> {
         let buffers = batch::owned(buffers);
         let job = Self::new(Stage::Away, RunsOn::of(&limits), BUDGET, false);
-        let decoding = Decoding { buffers, limits, totals: Totals::new() };
+        let decoding = DecodeSlices { buffers, limits, totals: Totals::new() };
         let same = Arc::clone(&job);
         run(Lane::Reading, &job, || Box::new(move || same.go_on(Box::new(decoding))));
         job
@@ -164,7 +164,7 @@ impl Job {
                 match files::read_records(&GString::from(&name), target.as_ref().zip(turn), &limits, asked) {
                     Ok(file) => {
                         let unpacking = Unpacking::of(file.bytes, limits);
-                        same.go_on(Box::new(Loading { unpacking, path: name }));
+                        same.go_on(Box::new(LoadSlices { unpacking, path: name }));
                     }
                     Err(error) => same.finish(Outcome::File(error)),
                 }
@@ -173,21 +173,14 @@ impl Job {
         job
     }
 
-    /// Replaces a file in the background with the parts that `frame` returns. `frame` encodes `count` values
-    /// on the calling thread.
+    /// Replaces a file in the background with `parts`, which hold `count` records. Calls `on_error` on the thread that
+    /// writes.
     pub fn save(
-        path: &GString,
+        target: Target,
         count: usize,
-        frame: impl FnOnce() -> std::result::Result<Vec<Vec<u8>>, Failed>,
+        parts: Vec<Vec<u8>>,
+        on_error: impl FnOnce(&FileError) + Send + 'static,
     ) -> Arc<Self> {
-        let target = match Target::of(path) {
-            Ok(target) => target,
-            Err(error) => return Self::done(Outcome::File(error)),
-        };
-        let parts = match frame() {
-            Ok(parts) => parts,
-            Err(failed) => return Self::done(Outcome::NotSaved(failed)),
-        };
         let job = Self::new(Stage::Away, RunsOn::Anywhere, BUDGET, true);
         let (same, bytes) = (Arc::clone(&job), parts.iter().map(Vec::len).sum());
         job.progress.set_total(count);
@@ -197,8 +190,11 @@ impl Job {
                 let written = files::replace(&target, turn, &parts);
                 same.progress.advance(usize::MAX);
                 same.finish(match written {
-                    Ok(()) => Outcome::Saved(bytes),
-                    Err(error) => Outcome::File(error),
+                    Ok(()) => Outcome::Saved(target.saved(count, bytes)),
+                    Err(error) => {
+                        on_error(&error);
+                        Outcome::File(error)
+                    }
                 });
             })
         });
@@ -424,14 +420,14 @@ impl<T: Element> Totals<T> {
     }
 }
 
-struct Encoding {
+struct EncodeSlices {
     values: GivenArray,
     count: usize,
     full_objects: bool,
     totals: Totals<PackedByteArray>,
 }
 
-impl Slices for Encoding {
+impl Slices for EncodeSlices {
     fn step(&mut self, count: usize) -> bool {
         let items = self.totals.next(count, self.count);
         let values = self.values.get().subarray_shallow(items.clone(), None);
@@ -451,13 +447,13 @@ impl Slices for Encoding {
     }
 }
 
-struct Decoding {
+struct DecodeSlices {
     buffers: Vec<OwnedBuffer>,
     limits: Limits,
     totals: Totals<Variant>,
 }
 
-impl Slices for Decoding {
+impl Slices for DecodeSlices {
     fn step(&mut self, count: usize) -> bool {
         let total = self.buffers.len();
         let items = self.totals.next(count, total);
@@ -480,12 +476,12 @@ impl Slices for Decoding {
     }
 }
 
-struct Loading {
+struct LoadSlices {
     unpacking: Unpacking,
     path: String,
 }
 
-impl Slices for Loading {
+impl Slices for LoadSlices {
     fn step(&mut self, count: usize) -> bool {
         self.unpacking.step(count)
     }

@@ -471,9 +471,9 @@ impl<'a> MessageDecoder<'a> {
     #[inline(always)]
     fn number(&self, kind: Kind, found: FieldRecord, at: usize) -> Result<Number> {
         let raw = found.value;
-        // The reader has already applied the sign of compact numbers.
+        // The reader has already applied the sign of numbers in this crate's wire format.
         let zigzags = self.options.wire == Wire::Protobuf && matches!(kind, Kind::Sint32 | Kind::Sint64);
-        if self.strict && self.options.wire == Wire::Compact {
+        if self.strict && self.options.wire == Wire::Own {
             let form = match kind {
                 Kind::Bool => found.class == Class::Varint,
                 _ if kind.is_signed_varint() => (found.class == Class::Negative) != ((raw as i64) < 0),

@@ -27,8 +27,8 @@ use crate::wire::{MAX_NESTING, Wire};
 /// let file = "syntax = \"proto3\"; message Player { string name = 1; int32 hp = 2; }";
 /// let schema = Schema::compile("game.proto", |name| (name == "game.proto").then(|| file.to_owned()))?;
 /// let player = schema.message("Player")?;
-/// let compact = EncodeOptions { wire: Wire::Compact };
-/// assert_eq!(player.encode(&Value::from_iter([("hp", -1)]), &compact)?.len(), 2);
+/// let own = EncodeOptions { wire: Wire::Own };
+/// assert_eq!(player.encode(&Value::from_iter([("hp", -1)]), &own)?.len(), 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default)]

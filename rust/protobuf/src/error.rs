@@ -191,7 +191,7 @@ pub enum Oddity {
     /// A map entry that is not a key followed by its value, or entries not sorted by key.
     #[error("map entries incomplete or not sorted by key")]
     Map,
-    /// A sign or a bool in a form that the compact wire format does not use.
+    /// A sign or a bool in a form that this crate's wire format does not use.
     #[error("number or bool in an alternative form")]
     Form,
 }

@@ -5,11 +5,11 @@
 #[repr(u8)]
 pub(crate) enum Class {
     Varint,
-    /// Compact only: the magnitude of a negative number, as a varint.
+    /// In this crate's wire format: the magnitude of a negative number, as a varint.
     Negative,
-    /// Compact only.
+    /// In this crate's wire format.
     True,
-    /// Compact only.
+    /// In this crate's wire format.
     False,
     Fixed32,
     Fixed64,
@@ -51,7 +51,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The class of a single value. In the compact wire format, bools and negative varints have other
+    /// The class of a single value. In this crate's wire format, bools and negative varints have other
     /// classes.
     pub const fn class(self) -> Class {
         match self {

@@ -4,7 +4,7 @@
 //! keys. [`MessageEncoder`] is a [`Sink`](variant_codec::stream::Sink), and [`MessageDecoder`] is a
 //! [`Source`](variant_codec::stream::Source). Both work with live values of an engine as well as with
 //! [`Value`](variant_codec::Value), and build nothing in between. There are two [`Wire`] formats: Protocol
-//! Buffers and a compact one. The repository's `docs/protobuf.md` describes the mapping of types and the
+//! Buffers and one of this crate. The repository's `docs/protobuf.md` describes the mapping of types and the
 //! refused input.
 //!
 //! ```

@@ -206,7 +206,7 @@ impl Field {
         }
     }
 
-    /// This field as a group: a message between two tags. The compact wire format has no groups.
+    /// This field as a group: a message between two tags. This crate's wire format has no groups.
     pub(crate) fn delimited(self) -> Self {
         Self { classes: [Class::StartGroup.bit(), self.classes[1]], ..self }
     }

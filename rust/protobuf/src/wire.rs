@@ -17,7 +17,7 @@ pub const MAX_NESTING: u32 = 100;
 /// let player = schema.message("Player")?;
 /// let value = Value::from_iter([("hp", -1)]);
 /// let size = |wire| player.encode(&value, &EncodeOptions { wire }).map(|bytes| bytes.len());
-/// assert_eq!((size(Wire::Protobuf)?, size(Wire::Compact)?), (11, 2));
+/// assert_eq!((size(Wire::Protobuf)?, size(Wire::Own)?), (11, 2));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,9 +25,9 @@ pub enum Wire {
     /// Protocol Buffers.
     #[default]
     Protobuf,
-    /// The compact wire types: a bool takes no bytes besides its tag, and a negative number takes as many
+    /// This crate's wire types: a bool takes no bytes besides its tag, and a negative number takes as many
     /// bytes as a positive number.
-    Compact,
+    Own,
 }
 
 /// The tag of a field, with the wire type 0.
@@ -57,7 +57,7 @@ impl Wire {
             Self::Protobuf => {
                 &[C::Varint, C::Fixed64, C::Bytes, C::StartGroup, C::EndGroup, C::Fixed32, C::None, C::None]
             }
-            Self::Compact => {
+            Self::Own => {
                 &[C::Varint, C::Negative, C::True, C::False, C::Fixed32, C::Fixed64, C::Bytes, C::None]
             }
         }
@@ -73,8 +73,8 @@ impl Wire {
             (Self::Protobuf, Class::EndGroup) => 4,
             (Self::Protobuf, Class::Fixed32) => 5,
             (Self::Protobuf, _) => 0,
-            // `Class` declares its variants in the order of the compact wire types.
-            (Self::Compact, class) => class as u8,
+            // `Class` declares its variants in the order of this crate's wire types.
+            (Self::Own, class) => class as u8,
         }
     }
 
@@ -86,7 +86,7 @@ impl Wire {
     /// Whether numbers of this kind take their sign from the wire type.
     #[inline(always)]
     pub(crate) fn has_signs(self, kind: Kind) -> bool {
-        self == Self::Compact && kind.is_signed_varint()
+        self == Self::Own && kind.is_signed_varint()
     }
 
     #[inline(always)]

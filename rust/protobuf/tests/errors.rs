@@ -202,7 +202,7 @@ fn messages_that_are_nested_too_deeply() {
     let schema = schema(GAME);
     let nested = |levels| (0..levels).fold(dictionary([]), |inner, _| dictionary([("inner", inner)]));
     let world = schema.message("World").unwrap();
-    for wire in [Wire::Protobuf, Wire::Compact] {
+    for wire in [Wire::Protobuf, Wire::Own] {
         let bytes = world.encode(&nested(100), &EncodeOptions { wire }).unwrap();
         let options = DecodeOptions { wire, ..DecodeOptions::default() };
         world.decode(&bytes, &options).unwrap();
@@ -260,9 +260,9 @@ fn invalid_bytes() {
 }
 
 #[test]
-fn invalid_compact_bytes() {
+fn invalid_bytes_of_the_own_wire() {
     let schema = schema(GAME);
-    let options = DecodeOptions { wire: Wire::Compact, ..DecodeOptions::default() };
+    let options = DecodeOptions { wire: Wire::Own, ..DecodeOptions::default() };
     for (hex, expected) in [
         ("0f", "field 1 has invalid wire type 7 (at byte 0)"),
         ("09", "unexpected end of data: need 1 byte, 0 left (at byte 1)"),
@@ -277,7 +277,7 @@ fn invalid_compact_bytes() {
 #[test]
 fn strict_reading_accepts_written_messages() {
     let (new, old) = (schema(GAME), schema(OLD));
-    use Wire::{Compact, Protobuf};
+    use Wire::{Own, Protobuf};
     for (schema, wire, message, hex, oddity) in [
         (&new, Protobuf, "Entity", "888000 01", Oddity::LongVarint),
         (&new, Protobuf, "Entity", "088100", Oddity::LongVarint),
@@ -298,10 +298,10 @@ fn strict_reading_accepts_written_messages() {
         (&new, Protobuf, "Entity", "5204 1001 0801", Oddity::Order),
         (&new, Protobuf, "Entity", "5204 0802 1001 5204 0801 1001", Oddity::Map),
         (&new, Protobuf, "Entity", "5204 0801 1001 5204 0801 1001", Oddity::Map),
-        (&new, Compact, "Entity", "0900", Oddity::Form),
-        (&new, Compact, "Entity", "0981808080808080808001", Oddity::Form),
-        (&new, Compact, "Entity", "08ffffffffffffffffff01", Oddity::Form),
-        (&new, Compact, "Entity", "2801", Oddity::Form),
+        (&new, Own, "Entity", "0900", Oddity::Form),
+        (&new, Own, "Entity", "0981808080808080808001", Oddity::Form),
+        (&new, Own, "Entity", "08ffffffffffffffffff01", Oddity::Form),
+        (&new, Own, "Entity", "2801", Oddity::Form),
         (&old, Protobuf, "Old", "0801 1003", Oddity::Range),
         (&old, Protobuf, "Old", "0801 1a0103", Oddity::Range),
         (&old, Protobuf, "Old", "0801 2205 0a0161 1003", Oddity::Range),

@@ -63,7 +63,7 @@ fn groups_are_messages() {
     let far = dictionary([("back", dictionary([("pair", dictionary([]))]))]);
     let map = Value::from(vec![(Value::Int(1), dictionary([("taken", x(1))]))]);
     for schema in [schema(OLD), schema(NEW)] {
-        for (value, hex, compact) in [
+        for (value, hex, own) in [
             (dictionary([("pair", dictionary([]))]), "0b0c", "0e00"),
             (
                 dictionary([("pair", inner.clone())]),
@@ -80,7 +80,7 @@ fn groups_are_messages() {
             (dictionary([("by_number", map.clone())]), "4208 0801 1204 23480124", "4608 0801 1604 26024801"),
             (dictionary([("far", far.clone())]), "fbffffff0f 0a02 0b0c fcffffff0f", "feffffff0f04 0e02 0e00"),
         ] {
-            for (wire, hex) in [(Wire::Protobuf, hex), (Wire::Compact, compact)] {
+            for (wire, hex) in [(Wire::Protobuf, hex), (Wire::Own, own)] {
                 let bytes = hex::decode(hex.replace(' ', "")).unwrap();
                 assert_eq!(
                     hex::encode(encoded(&schema, "M", wire, &value)),
@@ -180,7 +180,7 @@ fn groups_nest_as_messages_do() {
         let group = |inner, level: usize| dictionary([(["g", "h", "m"][(levels - level - 1) % 3], inner)]);
         (0..levels).fold(dictionary([]), group)
     };
-    for wire in [Wire::Protobuf, Wire::Compact] {
+    for wire in [Wire::Protobuf, Wire::Own] {
         let bytes = message.encode(&nested(100), &EncodeOptions { wire }).unwrap();
         let options = DecodeOptions { wire, ..sparse() };
         assert_eq!(message.decode(&bytes, &options), Ok(nested(100)));

@@ -106,8 +106,8 @@ fn enums_by_name() {
     let message = new.message("New").unwrap();
     assert_eq!(hex::encode(message.encode(&value, &EncodeOptions::default()).unwrap()), "30073a020107");
     let value = dictionary([("all", strings(&["RED", "ROUGE"]))]);
-    let compact = EncodeOptions { wire: Wire::Compact };
-    assert_eq!(hex::encode(message.encode(&value, &compact).unwrap()), "3e020201");
+    let own = EncodeOptions { wire: Wire::Own };
+    assert_eq!(hex::encode(message.encode(&value, &own).unwrap()), "3e020201");
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! The examples of the official encoding page, <https://protobuf.dev/programming-guides/encoding/>, and the same
-//! messages in the compact wire format.
+//! messages in this crate's wire format.
 
 use crate::support::{decoded, dictionary, encoded, schema};
 use variant_codec::value::OwnedElementType;
@@ -37,7 +37,7 @@ fn examples() -> Vec<(&'static str, Value, &'static str, &'static str)> {
             "220568656c6c6f300130023003",
             "260568656c6c6f300130023003",
         ),
-        // "Packed Repeated Fields". The compact wire format encodes the numbers in zigzag, as 6, 540 and
+        // "Packed Repeated Fields". This crate's wire format encodes the numbers in zigzag, as 6, 540 and
         // 173884.
         ("Test5", dictionary([("f", int32s(&[3, 270, 86942]))]), "3206038e029ea705", "3606069c04bcce0a"),
     ]
@@ -46,8 +46,8 @@ fn examples() -> Vec<(&'static str, Value, &'static str, &'static str)> {
 #[test]
 fn examples_of_the_page_are_written_and_read() {
     let schema = schema(PAGE);
-    for (message, value, protobuf, compact) in examples() {
-        for (wire, hex) in [(Wire::Protobuf, protobuf), (Wire::Compact, compact)] {
+    for (message, value, protobuf, own) in examples() {
+        for (wire, hex) in [(Wire::Protobuf, protobuf), (Wire::Own, own)] {
             assert_eq!(hex::encode(encoded(&schema, message, wire, &value)), hex, "{message} {wire:?}");
             let read = decoded(&schema, message, wire, &hex::decode(hex).unwrap());
             // Absent lists decode as empty.
@@ -58,7 +58,7 @@ fn examples_of_the_page_are_written_and_read() {
     }
 }
 
-/// "More Integer Types": −2 takes ten bytes as int64, and one byte as sint64. In the compact wire format,
+/// "More Integer Types": −2 takes ten bytes as int64, and one byte as sint64. In this crate's wire format,
 /// both take one byte.
 #[test]
 fn negative_numbers() {
@@ -67,9 +67,9 @@ fn negative_numbers() {
     let value = dictionary([("plain", (-2).into()), ("zigzag", (-2).into()), ("small", (-1).into())]);
     let protobuf = encoded(&schema, "M", Wire::Protobuf, &value);
     assert_eq!(hex::encode(&protobuf), "08feffffffffffffffff01100318ffffffffffffffffff01");
-    let compact = encoded(&schema, "M", Wire::Compact, &value);
-    assert_eq!(hex::encode(&compact), "091211021901".replace("0912", "0902"));
-    for (wire, bytes) in [(Wire::Protobuf, protobuf), (Wire::Compact, compact)] {
+    let own = encoded(&schema, "M", Wire::Own, &value);
+    assert_eq!(hex::encode(&own), "091211021901".replace("0912", "0902"));
+    for (wire, bytes) in [(Wire::Protobuf, protobuf), (Wire::Own, own)] {
         assert_eq!(decoded(&schema, "M", wire, &bytes), value);
     }
 }
@@ -96,9 +96,9 @@ fn maps_are_entries() {
     let bytes = encoded(&schema, "Test6", Wire::Protobuf, &value);
     assert_eq!(hex::encode(&bytes), "3a050a01611001 3a0f0a02626310ffffffffffffffffff01".replace(' ', ""));
     assert_eq!(decoded(&schema, "Test6", Wire::Protobuf, &bytes), value);
-    let bytes = encoded(&schema, "Test6", Wire::Compact, &value);
+    let bytes = encoded(&schema, "Test6", Wire::Own, &value);
     assert_eq!(hex::encode(&bytes), "3e050e01611001 3e060e0262631101".replace(' ', ""));
-    assert_eq!(decoded(&schema, "Test6", Wire::Compact, &bytes), value);
+    assert_eq!(decoded(&schema, "Test6", Wire::Own, &bytes), value);
 }
 
 /// Every scalar type with its boundary values: single, packed and unpacked.
@@ -137,7 +137,7 @@ fn numbers_at_their_bounds() {
                 ("d", list.clone()),
                 ("e", dictionary([("", value.into())])),
             ]);
-            for wire in [Wire::Protobuf, Wire::Compact] {
+            for wire in [Wire::Protobuf, Wire::Own] {
                 let bytes = encoded(&schema, "M", wire, &value);
                 assert_eq!(decoded(&schema, "M", wire, &bytes), value, "{ty} {wire:?}");
             }
@@ -145,7 +145,7 @@ fn numbers_at_their_bounds() {
     }
 }
 
-/// In the compact wire format, bools take no byte besides their tag, and a zero has the wire type 0.
+/// In this crate's wire format, bools take no byte besides their tag, and a zero has the wire type 0.
 #[test]
 fn bools_and_zeros() {
     let schema = schema(
@@ -165,7 +165,7 @@ fn bools_and_zeros() {
         ("f", false.into()),
     ]);
     for (wire, hex) in
-        [(Wire::Protobuf, "080110001800220201002801 2800"), (Wire::Compact, "0a1318002602 01002a2b")]
+        [(Wire::Protobuf, "080110001800220201002801 2800"), (Wire::Own, "0a1318002602 01002a2b")]
     {
         let bytes = encoded(&schema, "M", wire, &value);
         assert_eq!(hex::encode(&bytes), hex.replace(' ', ""), "{wire:?}");
@@ -173,7 +173,7 @@ fn bools_and_zeros() {
     }
     // A bool encoded as a number is an alternative form, and so is a negative zero. Lenient decoding accepts
     // both.
-    let other = decoded(&schema, "M", Wire::Compact, &hex::decode("080110001900").unwrap());
+    let other = decoded(&schema, "M", Wire::Own, &hex::decode("080110001900").unwrap());
     let Value::Dictionary(other) = other else { panic!("{other:?}") };
     assert_eq!(
         other.entries[..3],

@@ -21,7 +21,7 @@ static func run() -> int:
 	var classes := FastVariantClasses.new()
 	classes.allow_resources("res://", ["TrialStats"])
 	# The resource is not loaded yet, and is a binary file in an exported game.
-	var read := classes.from_plain({&"@resource": "", "path": "res://stats.tres"})
+	var read := classes.try_from_plain({&"@resource": "", "path": "res://stats.tres"})
 	if not read.is_ok() or read.value.hp != 7:
 		print("a resource: %s" % read.message)
 		failed += 1

@@ -30,7 +30,7 @@ func save_game(slot: int, state: Variant, summary: Dictionary, picture: Image = 
 	var problem := _prepare(slot, packed)
 	if problem:
 		return problem
-	return _saved(slot, classes.try_save_batch(path_of(slot), [_first_record(summary, picture), packed]))
+	return _saved(slot, classes.save_batch(path_of(slot), [_first_record(summary, picture), packed]))
 
 
 ## Saves in the background and emits `autosaved`. Returns false if the last autosave is still being written.

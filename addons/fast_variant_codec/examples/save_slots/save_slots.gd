@@ -23,8 +23,8 @@ var saves := ExampleSaves.new()
 func _ready() -> void:
 	# A separate folder, so that the example never replaces your game's saves.
 	saves.folder = "user://save_slots_example"
-	saves.classes.register(ExampleHero, {"name": "Hero"})
-	saves.classes.register(ExampleItem, {"name": "Item"})
+	saves.classes.register(ExampleHero, "Hero")
+	saves.classes.register(ExampleItem, "Item")
 	saves.autosaved.connect(_on_autosaved)
 	add_child(saves)
 	field.draw.connect(_draw_field)

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use super::form::{
-    ARRAY, BYTES, CHANGE_KEY, DICTIONARY, MAX_CHANGES, PACKED, SET, VERSION, VERSION_KEY, checked,
-    map_with_capacity, with_capacity,
+    ARRAY, Body, DICTIONARY, HEADER, MAX_CHANGES, NAME, PACKED, SET, checked, fingerprint, map_with_capacity,
+    with_capacity,
 };
 use super::writer::Writer;
 use crate::ends::Ends;
@@ -34,7 +34,7 @@ use crate::wire::dialect::Godot4;
 /// if it does not fit the old value. Fails with the path if the new value exceeds a limit.
 pub fn apply(old: &[u8], patch: &[u8], limits: &Limits) -> Result<Vec<u8>> {
     let old_ends = checked(old, limits)?;
-    if patch.len() > limits.max_bytes {
+    if patch.len().saturating_sub(HEADER) > limits.max_bytes {
         return Err(Error::new(limits.exceeded(Limit::Bytes)).at(0));
     }
     // A patch is nested deeper than its result, and holds more values.
@@ -50,7 +50,11 @@ pub fn apply(old: &[u8], patch: &[u8], limits: &Limits) -> Result<Vec<u8>> {
         allowed_scripts: Names::NONE,
         ..limits.clone()
     };
-    let made = change_into(old, &old_ends, patch, limits, &loose);
+    let (body, made_for) = header(patch)?;
+    if made_for != fingerprint(old, limits)? {
+        return Err(misfit("it was made for another value"));
+    }
+    let made = changed(old, &old_ends, body, &patch[HEADER..], limits, &loose);
     let made = made.map_err(|error| match error.kind() {
         // The caller has not set the loose limits.
         ErrorKind::LimitExceeded(limit, _) => {
@@ -63,42 +67,48 @@ pub fn apply(old: &[u8], patch: &[u8], limits: &Limits) -> Result<Vec<u8>> {
     Ok(made)
 }
 
-/// Makes the new value. The patch is within the limits `loose`.
-fn change_into(
+/// Makes the new value from the old one and the bytes after the header, within the limits `loose`.
+fn changed(
     old: &[u8],
     old_ends: &Ends,
-    patch: &[u8],
+    body: Body,
+    inside: &[u8],
     limits: &Limits,
     loose: &Limits,
 ) -> Result<Vec<u8>> {
-    let patch_ends = checked(patch, loose)?;
+    // Offsets are those in the patch.
+    let in_patch = |error: Error| match error.offset() {
+        Some(offset) => error.without_offset().at(HEADER + offset),
+        None => error,
+    };
     let old = View::within(old, limits)?.knowing(old_ends);
-    let patch = View::within(patch, loose)?.knowing(&patch_ends);
     let mut writer = Writer::default();
-    match change_of(&patch)? {
-        None => writer.raw(old.bytes()?)?,
-        Some(change) => apply_change(&mut writer, &old, &change, 0)?,
+    if body == Body::Nothing {
+        if !inside.is_empty() {
+            return Err(not_a_patch("expected no bytes after the header").at(HEADER));
+        }
+        writer.raw(old.bytes()?)?;
+        return Ok(writer.into_out());
+    }
+    let ends = checked(inside, loose).map_err(in_patch)?;
+    let inside = View::within(inside, loose)?.knowing(&ends);
+    if body == Body::Value {
+        writer.raw(inside.bytes()?)?;
+    } else {
+        apply_change(&mut writer, &old, &inside, 0).map_err(in_patch)?;
     }
     Ok(writer.into_out())
 }
 
-/// The change of the outermost value; `None` if nothing changes.
-fn change_of<'a>(patch: &View<'a>) -> Result<Option<View<'a>>> {
-    const EXPECTED: &str = "expected a Dictionary with 1 at the key \"patch\"";
-
-    if patch.ty() != VariantType::Dictionary {
-        return Err(malformed(patch, EXPECTED));
-    }
-    let (mut version, mut change) = (None, None);
-    for entry in patch.checked_entries()? {
-        let (key, value) = entry?;
-        match (key.ty().shape() == Shape::Text).then(|| key.as_str()).transpose()? {
-            Some(VERSION_KEY) => version = Some(value.as_i64()),
-            Some(CHANGE_KEY) => change = Some(value),
-            _ => {}
-        }
-    }
-    if matches!(version, Some(Ok(VERSION))) { Ok(change) } else { Err(malformed(patch, EXPECTED)) }
+/// What follows the header of a patch, and the fingerprint of the value that the patch was made for.
+fn header(patch: &[u8]) -> Result<(Body, u64)> {
+    let parts =
+        patch.split_first_chunk::<4>().and_then(|(start, rest)| Some((start, rest.first_chunk::<8>()?)));
+    let body = |start: &[u8; 4]| {
+        Body::ALL.into_iter().find(|body| start.starts_with(NAME) && start[3] == *body as u8)
+    };
+    let header = parts.and_then(|(start, made_for)| Some((body(start)?, u64::from_le_bytes(*made_for))));
+    header.ok_or_else(|| not_a_patch("expected \"FVP\", a byte from 0 to 2, and 8 bytes").at(0))
 }
 
 /// The maximum number of levels in a patch that enclose a value of the result.
@@ -106,11 +116,10 @@ const MAX_LEVELS: u32 = 4 * (MAX_CHANGES + 1);
 /// The maximum ratio of the values in a patch to the values in its result: each changed element takes a few
 /// values.
 const MORE: u64 = 16;
-/// The memory that the Dictionary around a patch takes, in bytes.
+/// The memory that the containers around the values of a small patch take, in bytes.
 const PATCH_MEMORY: u64 = 1 << 10;
 /// The expected form of a change.
-const CHANGE: &str =
-    "expected a change that starts with \"set\", \"bytes\", \"dictionary\", \"array\" or \"packed\"";
+const CHANGE: &str = "expected a change that starts with \"set\", \"dictionary\", \"array\" or \"packed\"";
 
 /// The error for invalid bytes of the result. It has no offset, because the caller never sees these bytes.
 #[cold]
@@ -141,7 +150,12 @@ fn is_limit(kind: &ErrorKind) -> bool {
 
 #[cold]
 fn malformed(at: &View<'_>, expected: &str) -> Error {
-    Error::new(ErrorKind::Patch(format!("not a patch: {expected}").into())).at(at.position())
+    not_a_patch(expected).at(at.position())
+}
+
+#[cold]
+fn not_a_patch(expected: &str) -> Error {
+    Error::new(ErrorKind::Patch(format!("not a patch: {expected}").into()))
 }
 
 #[cold]
@@ -168,15 +182,6 @@ fn apply_change(writer: &mut Writer, old: &View<'_>, change: &View<'_>, level: u
     let fields = fields_of(change)?;
     match (kind_of(&fields)?, &fields[..]) {
         (Some(SET), [_, value]) => writer.raw(value.bytes()?),
-        (Some(BYTES), [_, bytes]) => {
-            const EXPECTED: &str = "expected a PackedByteArray of one encoded value after \"bytes\"";
-            let encoded = bytes.as_bytes().map_err(|_| malformed(bytes, EXPECTED))?;
-            let one_value = Limits { allow_trailing_bytes: false, ..bytes.limits().clone() };
-            checked(encoded, &one_value).map_err(|error| {
-                if is_limit(error.kind()) { error.without_offset() } else { malformed(bytes, EXPECTED) }
-            })?;
-            writer.raw(encoded)
-        }
         (Some(DICTIONARY), [_, changes, rest @ ..]) => {
             let (removed, order) = (rest.first(), rest.get(1));
             apply_to_dictionary(writer, old, changes, removed, order, level)
@@ -284,7 +289,7 @@ fn apply_to_dictionary(
             let fields = fields_of(&change)?;
             match (kind_of(&fields)?, &fields[..]) {
                 (Some(SET), [_, value]) => writer.raw(value.bytes()?)?,
-                (Some(BYTES | DICTIONARY | ARRAY | PACKED), _) => {
+                (Some(DICTIONARY | ARRAY | PACKED), _) => {
                     return Err(misfit(format!("key {} not found", words(&key))));
                 }
                 _ => return Err(malformed(&change, CHANGE)),

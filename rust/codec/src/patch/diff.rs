@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::align::{self, Items, Piece};
 use super::form::{
-    ARRAY, BYTES, CHANGE_KEY, DICTIONARY, MAX_CHANGES, PACKED, SET, VERSION, VERSION_KEY, checked,
+    ARRAY, Body, DICTIONARY, MAX_CHANGES, NAME, PACKED, SET, SET_BYTES, checked, fingerprint,
     map_with_capacity, push, reserve, with_capacity,
 };
 use super::search::Hunk;
@@ -17,15 +17,12 @@ use crate::view::View;
 
 /// Maximum size in bytes of a value that is always replaced as a whole: a change would take as many bytes.
 const SMALL: usize = 64;
-/// Maximum number of bytes that a change may take beyond the size of the new value. Otherwise, the value is
-/// replaced.
-const LONGER: usize = 256;
 /// Two changed ranges of a packed array are merged if at most this many unchanged bytes are between
 /// them.
 const GAP: usize = 48;
 
-/// Returns the patch that turns the encoded value `old` into `new`. [`apply`](super::apply) reproduces `new`
-/// exactly.
+/// Returns the patch that turns the encoded value `old` into `new`. [`apply`](super::apply) reproduces `new`. The
+/// patch is at most 12 bytes longer than `new`.
 ///
 /// ```
 /// use variant_codec::{Limits, Value, patch};
@@ -41,29 +38,31 @@ const GAP: usize = 48;
 /// even if the limits allow them.
 pub fn diff(old: &[u8], new: &[u8], limits: &Limits) -> Result<Vec<u8>> {
     let (old_ends, new_ends) = (checked(old, limits)?, checked(new, limits)?);
+    let made_for = fingerprint(old, limits)?;
     let old = View::within(old, limits)?.knowing(&old_ends);
     let new = View::within(new, limits)?.knowing(&new_ends);
     let change = compare(&old, &new, 0)?;
-    let patch = written(&change, &new)?;
-    // A value nested as deep as the format allows does not fit in a patch, but its bytes do.
-    match checked(&patch, &Limits { allow_objects: true, ..Limits::unlimited() }) {
-        Err(error) if *error.kind() == ErrorKind::TooDeep => written(&Change::Bytes, &new),
-        checked => checked.map(|_| patch),
-    }
+    let (body, bytes) = match &change {
+        Change::None => (Body::Nothing, &[][..]),
+        Change::Inside(change) if change.len() < new.bytes()?.len() && is_value(change)? => {
+            (Body::Change, &change[..])
+        }
+        _ => (Body::Value, new.bytes()?),
+    };
+    let mut writer = Writer::default();
+    writer.raw(NAME)?;
+    writer.raw(&[body as u8])?;
+    writer.raw(&made_for.to_le_bytes())?;
+    writer.raw(bytes)?;
+    Ok(writer.into_out())
 }
 
-fn written(change: &Change, new: &View<'_>) -> Result<Vec<u8>> {
-    let mut writer = Writer::default();
-    let count = writer.container(VariantType::Dictionary)?;
-    writer.text(VERSION_KEY)?;
-    writer.int(VERSION as usize)?;
-    writer.set_count(count, 1);
-    if !matches!(change, Change::None) {
-        writer.text(CHANGE_KEY)?;
-        change.write(&mut writer, new)?;
-        writer.set_count(count, 2);
+/// Whether a change is a value that can be read: one inside deep values may exceed the format's maximum depth.
+fn is_value(change: &[u8]) -> Result<bool> {
+    match checked(change, &Limits { allow_objects: true, ..Limits::unlimited() }) {
+        Err(error) if *error.kind() == ErrorKind::TooDeep => Ok(false),
+        checked => checked.map(|_| true),
     }
-    Ok(writer.into_out())
 }
 
 /// The change of a value.
@@ -72,29 +71,14 @@ enum Change {
     None,
     /// The new value replaces the old one.
     Set,
-    /// Like `Set`, with the new value encoded in a PackedByteArray.
-    Bytes,
     /// The encoded change of the value's contents.
     Inside(Vec<u8>),
 }
 
-impl Change {
-    fn write(&self, writer: &mut Writer, new: &View<'_>) -> Result<()> {
-        match self {
-            Self::None => Ok(()),
-            Self::Set => {
-                writer.array(2)?;
-                writer.text(SET)?;
-                writer.raw(new.bytes()?)
-            }
-            Self::Bytes => {
-                writer.array(2)?;
-                writer.text(BYTES)?;
-                writer.bytes(new.bytes()?)
-            }
-            Self::Inside(bytes) => writer.raw(bytes),
-        }
-    }
+fn write_set(writer: &mut Writer, new: &View<'_>) -> Result<()> {
+    writer.array(2)?;
+    writer.text(SET)?;
+    writer.raw(new.bytes()?)
 }
 
 /// Returns the change from the old value to the new one. The bytes of both must be valid.
@@ -115,7 +99,7 @@ fn compare(old: &View<'_>, new: &View<'_>, level: u32) -> Result<Change> {
         _ => Change::Set,
     };
     Ok(match change {
-        Change::Inside(bytes) if bytes.len() > new_bytes.len() + LONGER => Change::Set,
+        Change::Inside(bytes) if bytes.len() > new_bytes.len() + SET_BYTES => Change::Set,
         change => change,
     })
 }
@@ -168,7 +152,7 @@ fn dictionary(old: &View<'_>, new: &View<'_>, level: u32) -> Result<Change> {
                 writer.raw(key)?;
                 writer.raw(&bytes)?;
             }
-            Change::Set | Change::Bytes => push(&mut replaced, (key, value))?,
+            Change::Set => push(&mut replaced, (key, value))?,
         }
     }
     if shared == 0 {
@@ -177,7 +161,7 @@ fn dictionary(old: &View<'_>, new: &View<'_>, level: u32) -> Result<Change> {
     for (key, value) in replaced.iter().chain(&added) {
         changes += 1;
         writer.raw(key)?;
-        Change::Set.write(&mut writer, value)?;
+        write_set(&mut writer, value)?;
     }
     writer.set_count(change_count, changes);
 
@@ -218,7 +202,7 @@ fn array(old: &View<'_>, new: &View<'_>, level: u32) -> Result<Change> {
             Piece::Changed(gone, come) => match compare(&old.view(gone)?, &new.view(come)?, level + 1)? {
                 Change::None => {}
                 Change::Inside(bytes) => push(&mut edits.0, Edit::Inside(gone, bytes))?,
-                Change::Set | Change::Bytes => {
+                Change::Set => {
                     replaced += 1;
                     edits.replace(gone..gone + 1, come..come + 1)?;
                 }

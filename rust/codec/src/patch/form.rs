@@ -1,23 +1,42 @@
-//! The keys and kinds of patches, and helpers shared by `diff` and `apply`.
+//! The header of patches, the kinds of changes, and helpers shared by `diff` and `apply`.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 
 use crate::check::check;
+use crate::decoder::Decoder;
 use crate::ends::Ends;
 use crate::error::{ErrorKind, Result};
-use crate::limits::Limits;
+use crate::fingerprint::Fingerprint;
+use crate::limits::{Limits, Strictness};
 
-/// The keys of a patch, and the only version so far.
-pub const VERSION_KEY: &str = "patch";
-pub const VERSION: i64 = 1;
-pub const CHANGE_KEY: &str = "change";
+/// The bytes before the body of a patch: the three of [`NAME`], that of a [`Body`], and the fingerprint of the old
+/// value, a little-endian u64.
+pub const HEADER: usize = 12;
+pub const NAME: &[u8; 3] = b"FVP";
+
+/// What follows the header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// Nothing: the new value is the old one.
+    Nothing = 0,
+    /// The new value.
+    Value = 1,
+    /// The change of the outermost value.
+    Change = 2,
+}
+
+impl Body {
+    pub const ALL: [Self; 3] = [Self::Nothing, Self::Value, Self::Change];
+}
+
 /// The kinds of changes. The first element of a change is its kind.
 pub const SET: &str = "set";
-pub const BYTES: &str = "bytes";
 pub const DICTIONARY: &str = "dictionary";
 pub const ARRAY: &str = "array";
 pub const PACKED: &str = "packed";
+/// The bytes that the change `["set", value]` takes beside the value.
+pub const SET_BYTES: usize = 20;
 /// The maximum nesting of changes. Deeper values are replaced as a whole.
 pub const MAX_CHANGES: u32 = 64;
 
@@ -36,6 +55,13 @@ pub fn checked(bytes: &[u8], limits: &Limits) -> Result<Ends> {
         }
         _ => error,
     })
+}
+
+/// The fingerprint of bytes that are [`checked`].
+pub fn fingerprint(bytes: &[u8], limits: &Limits) -> Result<u64> {
+    let mut sink = Fingerprint::new(None);
+    Decoder::new(bytes, Strictness::Strict, limits).decode_only(&mut sink)?;
+    Ok(sink.finish())
 }
 
 pub fn with_capacity<T>(count: usize) -> Result<Vec<T>> {

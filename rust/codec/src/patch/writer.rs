@@ -4,7 +4,6 @@ use crate::encoder::Encoder;
 use crate::error::Result;
 use crate::events::{ElementType, Sink as _};
 use crate::format::{self, VariantType};
-use crate::lanes::{Lanes, Precision};
 
 #[derive(Debug, Default)]
 pub(super) struct Writer {
@@ -57,11 +56,6 @@ impl Writer {
 
     pub fn int(&mut self, int: usize) -> Result<()> {
         self.encoder.int(int as i64)
-    }
-
-    /// Writes a PackedByteArray.
-    pub fn bytes(&mut self, bytes: &[u8]) -> Result<()> {
-        self.encoder.packed(VariantType::PackedByteArray, Lanes { precision: Precision::Single, le: bytes })
     }
 
     /// Writes a PackedInt32Array.

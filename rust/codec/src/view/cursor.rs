@@ -193,10 +193,6 @@ impl<'a, D: Dialect> View<'a, D> {
         Self { at: found.at, depth: found.depth, form: found.form, ..*self }
     }
 
-    pub(crate) fn limits(&self) -> &'a Limits {
-        self.limits
-    }
-
     /// This view with different limits.
     #[must_use]
     pub fn with_limits(self, limits: &'a Limits) -> Self {

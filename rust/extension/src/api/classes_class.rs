@@ -1,6 +1,6 @@
 //! The class FastVariantClasses: objects of registered classes as plain data.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use godot::builtin::{GString, PackedByteArray, PackedStringArray, Variant};
 use godot::classes::{IRefCounted, Object, Script};
@@ -10,19 +10,19 @@ use godot::obj::Gd;
 use godot::prelude::{AnyArray, GodotClass, godot_api};
 use variant_codec::sync::lock;
 use variant_codec::{Error, Limits, Result};
-use variant_engine::{self as engine, DictionaryOrEmpty, HeldObject};
+use variant_engine::{self as engine, HeldObject};
 
 use super::arguments::{OptionalLimits, strict_limits};
-use super::file_calls::{code_of, load, write, written};
+use super::class_class::{FastVariantClass, SharedRegistry};
+use super::file_calls::{load, write, write_later};
 use super::guard::guard;
-use super::job_class::{self, FastVariantJob};
+use super::job_class::FastVariantJob;
 use super::result_class::FastVariantResult;
 use super::{report, summary};
 use crate::files;
-use crate::jobs::Job;
 use crate::json;
 use variant_live::batch::registered;
-use variant_live::classes::class::Class;
+use variant_live::classes::class::{Class, Registration};
 use variant_live::classes::registry::Registry;
 use variant_live::classes::resources::Folder;
 use variant_live::decode::decoding::Decoding;
@@ -42,7 +42,7 @@ use variant_live::value;
 ///
 /// func save_and_load(heroes: Array[Hero]) -> Array[Hero]:
 ///     var classes := FastVariantClasses.new()
-///     classes.register(Hero, {"name": "Hero"})
+///     classes.register(Hero, "Hero")
 ///     classes.save_batch("user://heroes.dat", [heroes])
 ///     return classes.load_batch("user://heroes.dat").value[0]
 /// ```
@@ -57,15 +57,13 @@ use variant_live::value;
 /// freed.
 ///
 /// Encoding runs getters. Decoding runs [code]_init[/code] while it reads. Once all data is read and checked, decoding
-/// runs the [code]upgrade[/code] functions, the setters, and the [code]_loaded()[/code] methods that classes have.
+/// runs the [member FastVariantClass.upgrade] functions, the setters, and the [code]_loaded()[/code] methods that classes have.
 /// Because scripts run, the calling thread does all the work; call the methods on the main thread if your scripts need
 /// it.
 #[derive(GodotClass)]
 #[class(tool, init, base=RefCounted)]
 pub struct FastVariantClasses {
-    /// The registered classes. Adding a class copies the registry if calls are using it, so each call keeps the
-    /// registry that it started with.
-    registry: Mutex<Arc<Registry>>,
+    registry: SharedRegistry,
 }
 
 #[godot_api]
@@ -89,42 +87,35 @@ const NAMED: usize = 3;
 #[godot_api]
 impl FastVariantClasses {
     /// Registers the class of [param script], a script of this project such as [code]Hero[/code] or an inner class.
+    /// [param name] is the name in the data; the default is the script's [code]class_name[/code]. Never change it while
+    /// data exists. You may still move and rename the script.
     ///
-    /// The keys of [param options]:
-    /// [br]- [code]name[/code]: the name in the data; the default is the script's [code]class_name[/code]. Never change
-    /// it while data exists. You may still move and rename the script;
-    /// [br]- [code]properties[/code]: an Array with the names of the properties to write; the default is all variables
-    /// of the script and of the scripts that it extends. Native properties, such as [code]position[/code], are written
-    /// only if listed;
-    /// [br]- [code]version[/code]: the version of the class, at least 1; the default is 1;
-    /// [br]- [code]upgrade[/code]: a Callable that takes a Dictionary with the data of an earlier version,
-    /// and the number of that version; it returns the Dictionary for the current version;
-    /// [br]- [code]renamed[/code]: a Dictionary from former to current names of properties; former names are read in
-    /// data of any version;
-    /// [br]- [code]create[/code]: a Callable that returns a new object, for classes whose [code]_init[/code]
-    /// needs arguments;
-    /// [br]- [code]keep_unknown[/code]: whether to keep properties that are in the data but not in the class,
-    /// and to write them back, instead of failing. The Dictionary [code]_fast_variant_unknown[/code] in the
-    /// object's metadata holds them.
+    /// Returns the registered class, whose properties say what is written and how older data is read. If the class
+    /// cannot be registered, prints one error and returns [code]null[/code].
     ///
     /// The variables are those at the time of this call. If a script is reloaded while the game runs, register it
     /// with a new [FastVariantClasses].
-    ///
-    /// If the class cannot be registered, prints one error and returns an error code.
     // `this` keeps the object alive, here and in all methods: scripts run and may drop the last other
     // reference.
     #[func(gd_self)]
     fn register(
         this: Gd<Self>,
         script: Option<Gd<Script>>,
-        #[opt(default = DictionaryOrEmpty::empty())] options: DictionaryOrEmpty,
-    ) -> Code {
+        #[opt(default = "")] name: GString,
+    ) -> Option<Gd<FastVariantClass>> {
         guard("FastVariantClasses.register", || {
-            let registered = script.ok_or_else(|| Error::argument("script: expected a Script, found null"));
-            let registered = registered.and_then(|script| Class::of(script, options.get()));
-            let added =
-                registered.and_then(|class| Arc::make_mut(&mut *lock(&this.bind().registry)).add(class));
-            code("FastVariantClasses.register", added)
+            let registry = Arc::clone(&this.bind().registry);
+            let script = script.ok_or_else(|| Error::argument("script: expected a Script, found null"));
+            let class =
+                script.and_then(|script| Class::of(Registration::of(script, engine::text_of(&name))?));
+            let added = class.and_then(|class| {
+                let id = class.script_id();
+                Arc::make_mut(&mut *lock(&registry)).add(class).map(|()| id)
+            });
+            added
+                .map(|id| FastVariantClass::of(registry, id))
+                .inspect_err(|error| report::failure("FastVariantClasses.register", error))
+                .ok()
         })
     }
 
@@ -172,37 +163,62 @@ impl FastVariantClasses {
         })
     }
 
-    /// Decodes a value strictly from [param bytes], as written by [method encode]. Prints nothing. The
-    /// default [param limits] are [method FastVariantLimits.for_save_files]. Objects in the engine's own
-    /// format are refused, whatever the limits allow.
+    /// Decodes a value strictly from [param bytes], as written by [method encode]. If it cannot be decoded, prints one
+    /// error with the path, and returns [code]null[/code]; see [method try_decode].
     #[func(gd_self)]
     fn decode(
         this: Gd<Self>,
         bytes: PackedByteArray,
         #[opt(default = OptionalLimits::NULL)] limits: OptionalLimits,
-    ) -> Gd<FastVariantResult> {
+    ) -> Variant {
         guard("FastVariantClasses.decode", || {
-            result(Self::decoded(&Self::registry(&this), bytes, &class_limits(limits), None))
+            value_of("FastVariantClasses.decode", Self::read(&this, bytes, &class_limits(limits), None))
+        })
+    }
+
+    /// Decodes a value as [method decode] does, and returns it or an error. Prints nothing.
+    ///
+    /// The default [param limits] are [method FastVariantLimits.for_save_files]. Objects in the engine's own
+    /// format are refused, whatever the limits allow.
+    #[func(gd_self)]
+    fn try_decode(
+        this: Gd<Self>,
+        bytes: PackedByteArray,
+        #[opt(default = OptionalLimits::NULL)] limits: OptionalLimits,
+    ) -> Gd<FastVariantResult> {
+        guard("FastVariantClasses.try_decode", || {
+            result(Self::read(&this, bytes, &class_limits(limits), None))
         })
     }
 
     /// Decodes an object from [param bytes] into [param target], which takes the place of the outermost
     /// object of the data and must have the same class. Properties that the data lacks keep their values.
-    /// After an error in a setter, some properties may already be set. Otherwise works like [method decode]
-    /// with the same [param limits].
+    /// Returns whether that succeeded; if not, prints one error. See [method try_decode_into].
     #[func(gd_self)]
     fn decode_into(
         this: Gd<Self>,
         target: Option<Gd<Object>>,
         bytes: PackedByteArray,
         #[opt(default = OptionalLimits::NULL)] limits: OptionalLimits,
-    ) -> Gd<FastVariantResult> {
+    ) -> bool {
         guard("FastVariantClasses.decode_into", || {
-            let target = HeldObject::of(target.to_variant());
-            let target = target.ok_or_else(|| Error::argument("target: expected an object, found null"));
-            result(target.and_then(|target| {
-                Self::decoded(&Self::registry(&this), bytes, &class_limits(limits), Some(target))
-            }))
+            let read = Self::read_into(&this, target, bytes, &class_limits(limits));
+            read.inspect_err(|error| report::failure("FastVariantClasses.decode_into", error)).is_ok()
+        })
+    }
+
+    /// Decodes an object into [param target] as [method decode_into] does, and returns it or an error. Prints nothing.
+    ///
+    /// After an error in a setter, some properties may already be set. [param limits] are as in [method try_decode].
+    #[func(gd_self)]
+    fn try_decode_into(
+        this: Gd<Self>,
+        target: Option<Gd<Object>>,
+        bytes: PackedByteArray,
+        #[opt(default = OptionalLimits::NULL)] limits: OptionalLimits,
+    ) -> Gd<FastVariantResult> {
+        guard("FastVariantClasses.try_decode_into", || {
+            result(Self::read_into(&this, target, bytes, &class_limits(limits)))
         })
     }
 
@@ -211,19 +227,10 @@ impl FastVariantClasses {
     /// error and leaves the file unchanged: records are read one by one, so two objects would be read. To keep one object,
     /// save a single value that contains both values.
     #[func(gd_self)]
-    fn save_batch(this: Gd<Self>, path: GString, values: AnyArray) -> Code {
+    fn save_batch(this: Gd<Self>, path: GString, values: AnyArray) -> Gd<FastVariantResult> {
         guard("FastVariantClasses.save_batch", || {
             let frame = || registered::frame(&values, &Self::registry(&this));
-            code_of("FastVariantClasses.save_batch", write(&path, frame, files::replace))
-        })
-    }
-
-    /// Replaces the file at [param path] as [method save_batch] does with the same [param values], and
-    /// returns the reason if it fails. Prints nothing.
-    #[func(gd_self)]
-    fn try_save_batch(this: Gd<Self>, path: GString, values: AnyArray) -> Gd<FastVariantResult> {
-        guard("FastVariantClasses.try_save_batch", || {
-            written(write(&path, || registered::frame(&values, &Self::registry(&this)), files::replace))
+            write("FastVariantClasses.save_batch", &path, values.len(), frame, files::replace)
         })
     }
 
@@ -231,19 +238,10 @@ impl FastVariantClasses {
     /// [method FastVariantCodec.append_batch] does. If [method save_batch] would refuse the values, returns an error
     /// and leaves the file unchanged.
     #[func(gd_self)]
-    fn append_batch(this: Gd<Self>, path: GString, values: AnyArray) -> Code {
+    fn append_batch(this: Gd<Self>, path: GString, values: AnyArray) -> Gd<FastVariantResult> {
         guard("FastVariantClasses.append_batch", || {
             let frame = || registered::frame(&values, &Self::registry(&this));
-            code_of("FastVariantClasses.append_batch", write(&path, frame, files::append))
-        })
-    }
-
-    /// Appends to the file at [param path] as [method append_batch] does with the same [param values], and
-    /// returns the reason if it fails. Prints nothing.
-    #[func(gd_self)]
-    fn try_append_batch(this: Gd<Self>, path: GString, values: AnyArray) -> Gd<FastVariantResult> {
-        guard("FastVariantClasses.try_append_batch", || {
-            written(write(&path, || registered::frame(&values, &Self::registry(&this)), files::append))
+            write("FastVariantClasses.append_batch", &path, values.len(), frame, files::append)
         })
     }
 
@@ -264,7 +262,7 @@ impl FastVariantClasses {
 
     /// Encodes each element of [param values], an Array, immediately, and replaces the file at [param path] in the
     /// background, as [method FastVariantCodec.save_batch_async] does. If [method save_batch] would refuse the values,
-    /// the job fails. Prints nothing.
+    /// the job fails.
     ///
     /// To load in the background, use [method FastVariantCodec.load_batch_async], and pass each element of the
     /// result's value to [method from_plain].
@@ -272,7 +270,7 @@ impl FastVariantClasses {
     fn save_batch_async(this: Gd<Self>, path: GString, values: AnyArray) -> Gd<FastVariantJob> {
         guard("FastVariantClasses.save_batch_async", || {
             let frame = || registered::frame(&values, &Self::registry(&this));
-            job_class::start(Job::save(&path, values.len(), frame))
+            write_later("FastVariantClasses.save_batch_async", &path, values.len(), frame)
         })
     }
 
@@ -292,19 +290,29 @@ impl FastVariantClasses {
         })
     }
 
-    /// Returns the value that the containers in [param plain] stand for, as [method decode] does with the same
-    /// [param limits]. The inverse of [method to_plain].
+    /// Returns the value that the containers in [param plain] stand for; the inverse of [method to_plain]. If there is
+    /// none, prints one error with the path, and returns [code]null[/code]; see [method try_from_plain].
     #[func(gd_self)]
     fn from_plain(
         this: Gd<Self>,
         plain: Variant,
         #[opt(default = OptionalLimits::NULL)] limits: OptionalLimits,
-    ) -> Gd<FastVariantResult> {
+    ) -> Variant {
         guard("FastVariantClasses.from_plain", || {
-            let read = value::encode(&plain, Objects::Refused, true)
-                .and_then(|bytes| Self::decoded(&Self::registry(&this), bytes, &class_limits(limits), None));
-            // The caller has never seen the bytes, so an offset has no meaning.
-            result(read.map_err(Error::without_offset))
+            value_of("FastVariantClasses.from_plain", Self::read_plain(&this, &plain, &class_limits(limits)))
+        })
+    }
+
+    /// Returns the value for [param plain] as [method from_plain] does, or an error. Prints nothing. [param limits] are
+    /// as in [method try_decode].
+    #[func(gd_self)]
+    fn try_from_plain(
+        this: Gd<Self>,
+        plain: Variant,
+        #[opt(default = OptionalLimits::NULL)] limits: OptionalLimits,
+    ) -> Gd<FastVariantResult> {
+        guard("FastVariantClasses.try_from_plain", || {
+            result(Self::read_plain(&this, &plain, &class_limits(limits)))
         })
     }
 
@@ -330,19 +338,29 @@ impl FastVariantClasses {
         })
     }
 
-    /// Returns the value for the JSON in [param text], as written by [method to_json] or by hand. Prints nothing. Checks the
-    /// data as [method decode] does with the same [param limits].
+    /// Returns the value for the JSON in [param text], as written by [method to_json] or by hand. If there is none, prints
+    /// one error with the path, and returns [code]null[/code]; see [method try_from_json].
     #[func(gd_self)]
     fn from_json(
         this: Gd<Self>,
         text: GString,
         #[opt(default = OptionalLimits::NULL)] limits: OptionalLimits,
-    ) -> Gd<FastVariantResult> {
+    ) -> Variant {
         guard("FastVariantClasses.from_json", || {
-            let limits = class_limits(limits);
-            let read = json::from_json(&engine::text_of(&text), &limits)
-                .and_then(|bytes| Self::decoded(&Self::registry(&this), bytes, &limits, None));
-            result(read.map_err(Error::without_offset))
+            value_of("FastVariantClasses.from_json", Self::read_json(&this, &text, &class_limits(limits)))
+        })
+    }
+
+    /// Returns the value for the JSON in [param text] as [method from_json] does, or an error. Prints nothing.
+    /// [param limits] are as in [method try_decode].
+    #[func(gd_self)]
+    fn try_from_json(
+        this: Gd<Self>,
+        text: GString,
+        #[opt(default = OptionalLimits::NULL)] limits: OptionalLimits,
+    ) -> Gd<FastVariantResult> {
+        guard("FastVariantClasses.try_from_json", || {
+            result(Self::read_json(&this, &text, &class_limits(limits)))
         })
     }
 }
@@ -352,15 +370,38 @@ impl FastVariantClasses {
         Arc::clone(&lock(&this.bind().registry))
     }
 
-    fn decoded(
-        registry: &Arc<Registry>,
+    /// Reads a value, or an object into `target`. Returns the value and the end of its bytes.
+    fn read(
+        this: &Gd<Self>,
         bytes: PackedByteArray,
         limits: &Limits,
         target: Option<HeldObject>,
-    ) -> Result<Gd<FastVariantResult>> {
-        let (len, input) = (bytes.len(), Input::Owned(bytes));
-        let (built, end) = Decoding::strict(limits).decode_registered(&input, 0..len, registry, target)?;
-        Ok(FastVariantResult::decoded(built.into_value(), 0, end))
+    ) -> Result<(Variant, usize)> {
+        let (len, input, registry) = (bytes.len(), Input::Owned(bytes), Self::registry(this));
+        let (built, end) = Decoding::strict(limits).decode_registered(&input, 0..len, &registry, target)?;
+        Ok((built.into_value(), end))
+    }
+
+    fn read_into(
+        this: &Gd<Self>,
+        target: Option<Gd<Object>>,
+        bytes: PackedByteArray,
+        limits: &Limits,
+    ) -> Result<(Variant, usize)> {
+        let target = HeldObject::of(target.to_variant());
+        let target = target.ok_or_else(|| Error::argument("target: expected an object, found null"))?;
+        Self::read(this, bytes, limits, Some(target))
+    }
+
+    // The caller has never seen the bytes in between, so an offset has no meaning.
+    fn read_plain(this: &Gd<Self>, plain: &Variant, limits: &Limits) -> Result<(Variant, usize)> {
+        let bytes = value::encode(plain, Objects::Refused, true);
+        bytes.and_then(|bytes| Self::read(this, bytes, limits, None)).map_err(Error::without_offset)
+    }
+
+    fn read_json(this: &Gd<Self>, text: &GString, limits: &Limits) -> Result<(Variant, usize)> {
+        let bytes = json::from_json(&engine::text_of(text), limits);
+        bytes.and_then(|bytes| Self::read(this, bytes, limits, None)).map_err(Error::without_offset)
     }
 }
 
@@ -369,8 +410,22 @@ fn class_limits(limits: OptionalLimits) -> Limits {
     Limits { allow_objects: false, ..strict_limits(limits) }
 }
 
-fn result(read: Result<Gd<FastVariantResult>>) -> Gd<FastVariantResult> {
-    read.unwrap_or_else(|error| FastVariantResult::failed(&error))
+fn result(read: Result<(Variant, usize)>) -> Gd<FastVariantResult> {
+    match read {
+        Ok((value, end)) => FastVariantResult::decoded(value, 0, end),
+        Err(error) => FastVariantResult::failed(&error),
+    }
+}
+
+/// The value that was read. Prints an error.
+fn value_of(method: &str, read: Result<(Variant, usize)>) -> Variant {
+    read.map_or_else(
+        |error| {
+            report::failure(method, &error);
+            Variant::nil()
+        },
+        |(value, _)| value,
+    )
 }
 
 fn code(method: &str, added: Result<()>) -> Code {

@@ -4,19 +4,18 @@
 use std::time::Duration;
 
 use godot::builtin::{AnyArray, Array, GString, PackedByteArray, Variant};
-use godot::global::Error as Code;
 use godot::meta::ToGodot;
 use godot::obj::Gd;
 use godot::prelude::{GodotClass, VarArray, godot_api};
-use variant_codec::{Error, Strictness};
+use variant_codec::Error;
 
 use super::arguments::{OptionalLimits, engine_limits, held, strict_limits};
-use super::file_calls::{code_of, load, write, written};
+use super::file_calls::{load, write, write_later};
 use super::guard::guard;
 use super::job_class::{self, FastVariantJob};
 use super::report;
 use super::result_class::FastVariantResult;
-use crate::files::{self};
+use crate::files;
 use crate::jobs::Job;
 use variant_live::batch::failed::Reasons;
 use variant_live::batch::{self, records};
@@ -76,8 +75,7 @@ impl FastVariantCodec {
     #[func]
     fn decode_batch(buffers: AnyArray, #[opt(default = false)] allow_objects: bool) -> VarArray {
         guard("FastVariantCodec.decode_batch", || {
-            let batch =
-                batch::decode(&buffers, Strictness::Lenient, engine_limits(allow_objects), Reasons::First);
+            let batch = batch::decode(&buffers, engine_limits(allow_objects), Reasons::First);
             report::batch("FastVariantCodec.decode_batch", &batch.failed);
             if batch.failed.indexes.is_empty() && batch.dropped > 0 {
                 report::dropped("FastVariantCodec.decode_batch", batch.dropped);
@@ -130,32 +128,23 @@ impl FastVariantCodec {
     /// [param path] starts with [code]user://[/code] or [code]res://[/code], or is absolute. Links are followed; only
     /// regular files are accepted.
     ///
-    /// If a value cannot be encoded or the file cannot be written, one error is printed, the file is unchanged, and no
-    /// temporary file is left. If another process is writing to the file with these methods, the call waits at most 5
-    /// seconds; then the result is [constant @GlobalScope.ERR_FILE_ALREADY_IN_USE].
+    /// If a value cannot be encoded or the file cannot be written, the result has the reason, for a message to the
+    /// player; one error is printed, too. The file is unchanged then, and no temporary file is left. If another process
+    /// is writing to the file with these methods, the call waits at most 5 seconds.
     ///
     /// A value that [method load_batch] would read as a different value, or not at all, is an error, as in
     /// [method try_encode]: an instance id, a Callable or a Signal means nothing to a later reader. With
     /// [param full_objects], objects are written with their class and stored properties. Of script variables,
     /// only those marked with [code]@export[/code] or [code]@export_storage[/code] are stored.
     #[func]
-    fn save_batch(path: GString, values: AnyArray, #[opt(default = false)] full_objects: bool) -> Code {
-        guard("FastVariantCodec.save_batch", || {
-            let frame = || records::frame(&values, full_objects);
-            code_of("FastVariantCodec.save_batch", write(&path, frame, files::replace))
-        })
-    }
-
-    /// Replaces the file at [param path] as [method save_batch] does with the same [param values] and
-    /// [param full_objects]. If it fails, returns the reason, for a message to the player. Prints nothing.
-    #[func]
-    fn try_save_batch(
+    fn save_batch(
         path: GString,
         values: AnyArray,
         #[opt(default = false)] full_objects: bool,
     ) -> Gd<FastVariantResult> {
-        guard("FastVariantCodec.try_save_batch", || {
-            written(write(&path, || records::frame(&values, full_objects), files::replace))
+        guard("FastVariantCodec.save_batch", || {
+            let frame = || records::frame(&values, full_objects);
+            write("FastVariantCodec.save_batch", &path, values.len(), frame, files::replace)
         })
     }
 
@@ -165,27 +154,19 @@ impl FastVariantCodec {
     ///
     /// When the call returns, the records have been flushed to disk. If the game is killed during the call,
     /// the last record may be truncated; [method load_batch] then reports it and returns the records before
-    /// it. The file stays unchanged and one error is printed if a value cannot be encoded, or if the file is
-    /// truncated, has another format, starts with a record that is not a value of Godot 4, or cannot be written.
+    /// it. If a value cannot be encoded, or if the file is truncated, has another format, starts with a record that is
+    /// not a value of Godot 4, or cannot be written, the file stays unchanged, the result has the reason, and one error
+    /// is printed.
     /// Several processes may append to one file; they wait for each other as with [method save_batch].
     #[func]
-    fn append_batch(path: GString, values: AnyArray, #[opt(default = false)] full_objects: bool) -> Code {
-        guard("FastVariantCodec.append_batch", || {
-            let frame = || records::frame(&values, full_objects);
-            code_of("FastVariantCodec.append_batch", write(&path, frame, files::append))
-        })
-    }
-
-    /// Appends to the file at [param path] as [method append_batch] does with the same [param values] and
-    /// [param full_objects], and returns the reason if it fails. Prints nothing.
-    #[func]
-    fn try_append_batch(
+    fn append_batch(
         path: GString,
         values: AnyArray,
         #[opt(default = false)] full_objects: bool,
     ) -> Gd<FastVariantResult> {
-        guard("FastVariantCodec.try_append_batch", || {
-            written(write(&path, || records::frame(&values, full_objects), files::append))
+        guard("FastVariantCodec.append_batch", || {
+            let frame = || records::frame(&values, full_objects);
+            write("FastVariantCodec.append_batch", &path, values.len(), frame, files::append)
         })
     }
 
@@ -269,7 +250,7 @@ impl FastVariantCodec {
 
     /// Encodes each element of an Array immediately, and replaces the file at [param path] in the background, as
     /// [method save_batch] does with the same [param full_objects]. You may change the values as soon as the call
-    /// returns. Prints nothing.
+    /// returns.
     ///
     /// The calling thread and the worker threads encode during the call. If that takes too long for one frame, encode
     /// first with [method encode_batch_async], and save its buffers; [code]docs/guide.md[/code] has the recipe.
@@ -283,7 +264,8 @@ impl FastVariantCodec {
         #[opt(default = false)] full_objects: bool,
     ) -> Gd<FastVariantJob> {
         guard("FastVariantCodec.save_batch_async", || {
-            job_class::start(Job::save(&path, values.len(), || records::frame(&values, full_objects)))
+            let frame = || records::frame(&values, full_objects);
+            write_later("FastVariantCodec.save_batch_async", &path, values.len(), frame)
         })
     }
 

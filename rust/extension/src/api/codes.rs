@@ -27,7 +27,7 @@ codes! {
     NoCounterpart "NO_COUNTERPART" "A value that Godot 3 cannot represent exactly. Convert the value yourself, or pass [code]lossy[/code]."
     BadSchema "BAD_SCHEMA" "A schema does not compile, or a message name is ambiguous or not in it. The message names the file, line and column. Correct the file; use the full name of the message."
     NotInSchema "NOT_IN_SCHEMA" "A Dictionary that does not match its schema or, when decoding strictly, a message that does not. Correct the field that [member FastVariantResult.path] names."
-    BadMessage "BAD_MESSAGE" "Bytes that are not a protobuf message, or use the other wire format. Check the schema, and that both sides use the same wire format ([code]compact[/code])."
+    BadMessage "BAD_MESSAGE" "Bytes that are not a protobuf message, or use the other wire format. Check the schema, and that both sides use the same wire format ([code]own_wire[/code])."
     InternalError "INTERNAL_ERROR" "A bug in this library. Nothing else is affected; please report it, with the message."
     NotFound "NOT_FOUND" "The path of a view leads to no key, index or property. Ask with [method FastVariantView.has], or use [method FastVariantView.fetch] with a default."
     BadPatch "BAD_PATCH" "Bytes that are not a patch, or a patch that does not fit the value; the message says which. Make the patch from the value that it is applied to, or send the whole value. A patch made for another value may fit by chance."

@@ -2,59 +2,73 @@
 
 use std::time::Instant;
 
-use godot::builtin::{GString, PackedByteArray, Variant};
-use godot::global::Error as Code;
+use godot::builtin::{GString, PackedByteArray};
 use godot::obj::Gd;
 use variant_codec::Limits;
 use variant_engine as engine;
 use variant_live::batch::failed::Failed;
 use variant_live::batch::records::Unpacked;
 
+use super::job_class::{self, FastVariantJob};
 use super::report;
 use super::result_class::FastVariantResult;
 use crate::file_queue::Turn;
 use crate::files::{self, FileError, Target};
+use crate::jobs::{Job, Outcome};
 
-/// The reason why records were not written.
-pub enum NotWritten {
-    Values(Failed),
-    File(FileError),
-}
+/// Where and what to write.
+type Prepared = (Target, Vec<Vec<u8>>);
 
-/// Writes records to a file. Returns their size in bytes.
-pub fn write(
+/// Resolves a path and encodes records. Prints a failure as one of `method`.
+fn prepared(
+    method: &str,
     path: &GString,
     frame: impl FnOnce() -> Result<Vec<Vec<u8>>, Failed>,
+) -> Result<Prepared, Outcome> {
+    let target = Target::of(path).map_err(|error| {
+        report::file(method, &error);
+        Outcome::File(error)
+    })?;
+    let parts = frame().map_err(|failed| {
+        report::batch(method, &failed);
+        Outcome::NotSaved(failed)
+    })?;
+    Ok((target, parts))
+}
+
+/// Writes `count` records to a file. A failure is printed, too, so that a save that nobody checks does not fail in
+/// silence.
+pub fn write(
+    method: &str,
+    path: &GString,
+    count: usize,
+    frame: impl FnOnce() -> Result<Vec<Vec<u8>>, Failed>,
     write: impl FnOnce(&Target, Turn, &[Vec<u8>]) -> Result<(), FileError>,
-) -> Result<usize, NotWritten> {
-    let target = Target::of(path).map_err(NotWritten::File)?;
-    let parts = frame().map_err(NotWritten::Values)?;
-    write(&target, target.turn(), &parts).map_err(NotWritten::File)?;
-    Ok(parts.iter().map(Vec::len).sum())
+) -> Gd<FastVariantResult> {
+    let outcome = prepared(method, path, frame).map_or_else(
+        |not_written| not_written,
+        |(target, parts)| match write(&target, target.turn(), &parts) {
+            Ok(()) => Outcome::Saved(target.saved(count, parts.iter().map(Vec::len).sum())),
+            Err(error) => {
+                report::file(method, &error);
+                Outcome::File(error)
+            }
+        },
+    );
+    FastVariantResult::of_job(outcome).0
 }
 
-/// The engine's error code for a write by `method`. Prints the error, if any.
-pub fn code_of(method: &str, written: Result<usize, NotWritten>) -> Code {
-    match written {
-        Ok(_) => Code::OK,
-        Err(NotWritten::Values(failed)) => {
-            report::batch(method, &failed);
-            Code::ERR_INVALID_DATA
-        }
-        Err(NotWritten::File(error)) => {
-            report::file(method, &error);
-            error.code
-        }
-    }
-}
-
-/// The result of writing records.
-pub fn written(written: Result<usize, NotWritten>) -> Gd<FastVariantResult> {
-    match written {
-        Ok(bytes) => FastVariantResult::encoded(Variant::nil(), bytes),
-        Err(NotWritten::Values(failed)) => FastVariantResult::batch(Variant::nil(), failed),
-        Err(NotWritten::File(error)) => FastVariantResult::of_file(&error),
-    }
+/// Encodes `count` records, and replaces a file with them in the background. A failure is printed, too.
+pub fn write_later(
+    method: &'static str,
+    path: &GString,
+    count: usize,
+    frame: impl FnOnce() -> Result<Vec<Vec<u8>>, Failed>,
+) -> Gd<FastVariantJob> {
+    job_class::start(match prepared(method, path, frame) {
+        Ok((target, parts)) => Job::save(target, count, parts, move |error| report::file(method, error)),
+        Err(not_written) => Job::done(not_written),
+    })
 }
 
 /// Reads records from a file.

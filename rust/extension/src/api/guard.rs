@@ -1,7 +1,7 @@
 //! Every entry point runs in [`guard`], so that no panic reaches a script.
 
 use godot::builtin::{
-    AnyArray, Array, GString, PackedByteArray, PackedInt64Array, PackedStringArray, Variant,
+    AnyArray, Array, Callable, GString, PackedByteArray, PackedInt64Array, PackedStringArray, Variant,
 };
 use godot::global::Error as Code;
 use godot::meta::Element;
@@ -50,6 +50,13 @@ impl<T> OnFailure for Option<T> {
     fn failed(method: &str, error: &Error) -> Self {
         report::failure(method, error);
         None
+    }
+}
+
+impl OnFailure for Callable {
+    fn failed(method: &str, error: &Error) -> Self {
+        report::failure(method, error);
+        Self::invalid()
     }
 }
 

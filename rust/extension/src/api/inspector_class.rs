@@ -1,10 +1,13 @@
 //! The class FastVariantInspector: what bytes hold, and what the library has found, for tools.
 
-use godot::builtin::{GString, PackedByteArray};
+use godot::builtin::{GString, PackedByteArray, PackedInt64Array, Variant};
+use godot::obj::Gd;
 use godot::prelude::{GodotClass, VarDictionary, godot_api};
+use variant_codec::Error;
 use variant_engine as engine;
 
 use super::guard::guard;
+use super::view_class::FastVariantView;
 use super::{engine_report, inspection, report};
 
 /// Shows the structure of encoded bytes, also of damaged ones, for tools and bug reports.
@@ -65,6 +68,23 @@ impl FastVariantInspector {
                 report::failure("FastVariantInspector.inspect", &error);
                 VarDictionary::new()
             })
+        })
+    }
+
+    /// Returns the byte range of the value at [param path] in the buffer or file of [param view]: the offset of its first
+    /// byte, then the offset after its last. For a reference, that is the range of the object. Elements of packed arrays
+    /// have no header. If the path leads nowhere, the result is empty and one error is printed.
+    #[func]
+    fn byte_range(view: Option<Gd<FastVariantView>>, path: Variant) -> PackedInt64Array {
+        guard("FastVariantInspector.byte_range", || {
+            let view = view.ok_or_else(|| Error::argument("view: expected a FastVariantView, found null"));
+            view.and_then(|view| FastVariantView::byte_range(&view, &path)).map_or_else(
+                |error| {
+                    report::failure("FastVariantInspector.byte_range", &error);
+                    PackedInt64Array::new()
+                },
+                |range| PackedInt64Array::from(range.map(|at| i64::try_from(at).unwrap_or(i64::MAX))),
+            )
         })
     }
 

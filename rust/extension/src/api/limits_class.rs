@@ -31,8 +31,7 @@ use super::{report, summary};
 /// ```
 ///
 /// [b]Presets:[/b] network — 1 MiB, 32 levels, 100,000 values, 2,000 entries in one Dictionary, 16 MiB of
-/// memory, 5,000,000 key comparisons; save files — 2 GiB − 1, 1024 levels, no other limit; unlimited — the same, with
-/// trailing bytes allowed.
+/// memory, 5,000,000 key comparisons; save files — 2 GiB − 1, 1024 levels, no other limit.
 #[derive(GodotClass)]
 #[class(tool, init, base=Resource)]
 pub struct FastVariantLimits {
@@ -71,8 +70,7 @@ pub struct FastVariantLimits {
     /// (docs/format.md lists all). All other checks and limits still apply, and the value is the one that
     /// [method @GlobalScope.bytes_to_var] returns. Set this if peers or tools use a library for Python,
     /// JavaScript or another language. Leave it off between Godot games, where such data is damaged or
-    /// forged. Methods that compare bytes ignore it: [code]diff_bytes[/code], [code]differences_bytes[/code] and
-    /// [code]patch_bytes[/code].
+    /// forged. [FastVariantPatch] ignores it.
     #[export]
     #[var(get, set)]
     allow_non_canonical: PhantomVar<bool>,
@@ -183,12 +181,6 @@ impl FastVariantLimits {
     #[func]
     fn for_save_files() -> Gd<Self> {
         guard("FastVariantLimits.for_save_files", || Self::from_limits(&Limits::for_save_files()))
-    }
-
-    /// Returns limits that allow everything that the format can hold, and trailing bytes. Objects are still refused.
-    #[func]
-    fn unlimited() -> Gd<Self> {
-        guard("FastVariantLimits.unlimited", || Self::from_limits(&Limits::unlimited()))
     }
 
     /// Allows only values of these [param types]: [code]limits.allow_only([TYPE_ARRAY, TYPE_INT])[/code]. Ignores

@@ -2,9 +2,9 @@
 
 mod arguments;
 mod call_class;
+mod class_class;
 mod classes_class;
 mod codec_class;
-mod compare_methods;
 mod engine_report;
 mod error_code;
 mod file_calls;
@@ -14,6 +14,7 @@ mod inspection;
 mod inspector_class;
 pub mod job_class;
 mod limits_class;
+mod patch_class;
 mod properties;
 pub mod registration;
 mod report;

@@ -1,8 +1,7 @@
 //! The class FastVariantResult: a value or an error.
 
-use godot::builtin::{GString, PackedInt32Array, Variant};
+use godot::builtin::{GString, PackedInt32Array, PackedInt64Array, Variant};
 use godot::classes::{IRefCounted, RefCounted};
-use godot::global::Error as Code;
 use godot::meta::ToGodot;
 use godot::obj::{Base, Gd, NewGd};
 use godot::prelude::{GodotClass, godot_api};
@@ -11,13 +10,13 @@ use variant_codec::{Error, ErrorKind};
 use super::error_code::ErrorCode;
 use super::guard::{OnFailure, guard};
 use super::{report, summary};
-use crate::files::FileError;
+use crate::files::{FileError, Saved};
 use crate::jobs::Outcome;
 use variant_live::batch::failed::Failed;
 use variant_live::batch::records::Unpacked;
 use variant_live::decode::built::CreatedObjects;
 
-/// The result of a call that prints nothing, such as [method FastVariantCodec.try_decode]: a value or an error.
+/// The result of a call that may fail, such as [method FastVariantCodec.try_decode]: a value or an error.
 ///
 /// ```gdscript
 /// var bytes := PackedByteArray([2, 0, 0, 0])
@@ -33,7 +32,7 @@ pub struct FastVariantResult {
     #[var(no_set)]
     value: Variant,
     /// The error code; [constant FastVariantCodec.OK] if the call succeeded.
-    #[var(get = get_error_code, no_set)]
+    #[var(no_set)]
     error: ErrorCode,
     /// The error message; empty if the call succeeded.
     #[var(no_set)]
@@ -49,11 +48,14 @@ pub struct FastVariantResult {
     /// invalid record.
     #[var(no_set)]
     bytes_read: i64,
-    /// The indexes of the failed items of a batch. For [method FastVariantView.try_columns], the indexes of
-    /// the rows that lack a field or have it with another type. Indexes above 2147483647 appear as that
-    /// number.
+    /// The indexes of the failed items of a batch. Indexes above 2147483647 appear as that number.
     #[var(no_set)]
     failed: PackedInt32Array,
+    /// For [method FastVariantView.try_columns], the indexes of the rows that lack a field or have it with another type.
+    #[var(no_set)]
+    incomplete_rows: PackedInt64Array,
+    /// What was written; empty if nothing was.
+    written: String,
     /// The errors of all failed items, or only of the first.
     reasons: Vec<(usize, Error)>,
     /// Whether the message describes the only failed item.
@@ -92,12 +94,6 @@ impl FastVariantResult {
         guard("FastVariantResult.is_ok", || this.bind().error == ErrorCode::Ok)
     }
 
-    /// Returns [member error]. For an item of a batch, use [method get_item_error].
-    #[func]
-    fn get_error_code(&self) -> ErrorCode {
-        guard("FastVariantResult.get_error_code", || self.error)
-    }
-
     /// Returns the error message of the item at [param index] of a batch; empty if it succeeded. If values could not be
     /// saved, only the first failed item has a message.
     #[func(gd_self)]
@@ -133,6 +129,17 @@ impl FastVariantResult {
         Gd::from_object(Self { value, offset: bytes as i64, ..Self::new() })
     }
 
+    /// The result of writing records to a file.
+    pub fn saved(Saved { records, bytes, path }: Saved) -> Gd<Self> {
+        let records = summary::count(records, "record", "records");
+        let written = format!(
+            "{records}, {} written to {}",
+            summary::count(bytes, "byte", "bytes"),
+            summary::short(path)
+        );
+        Gd::from_object(Self { offset: bytes as i64, written, ..Self::new() })
+    }
+
     /// The result of a call that failed.
     pub fn failed(error: &Error) -> Gd<Self> {
         Gd::from_object(Self::of_error(error))
@@ -141,16 +148,13 @@ impl FastVariantResult {
     /// The result of a call that failed because of a file.
     pub fn of_file(error: &FileError) -> Gd<Self> {
         let message = GString::from(&error.to_string());
-        let code = match error.code {
-            Code::ERR_OUT_OF_MEMORY => ErrorCode::OutOfMemory,
-            _ => ErrorCode::FileError,
-        };
-        Gd::from_object(Self { error: code, message, ..Self::new() })
+        Gd::from_object(Self { error: ErrorCode::FileError, message, ..Self::new() })
     }
 
     /// The result of reading columns, with the rows that lack a field.
     pub fn columns(value: Variant, incomplete: &[usize]) -> Gd<Self> {
-        Gd::from_object(Self { value, failed: indexes(incomplete), ..Self::new() })
+        let incomplete_rows = incomplete.iter().map(|&row| row as i64).collect();
+        Gd::from_object(Self { value, incomplete_rows, ..Self::new() })
     }
 
     /// The result of a batch: one value per item, including failed items.
@@ -201,7 +205,7 @@ impl FastVariantResult {
                 return (Self::batch(values.into_array().to_variant(), failed), created);
             }
             Outcome::Loaded(unpacked, path) => return Self::unpacked_with_created(unpacked, Some(&path)),
-            Outcome::Saved(bytes) => Self::encoded(Variant::nil(), bytes),
+            Outcome::Saved(saved) => Self::saved(saved),
             Outcome::NotSaved(failed) => Self::batch(Variant::nil(), failed),
             Outcome::File(error) => Self::of_file(&error),
             Outcome::Failed(error) => Self::failed(&error),
@@ -217,6 +221,7 @@ impl FastVariantResult {
     /// A brief description of the contents.
     pub fn summary(&self) -> String {
         let mut summary = match self.error {
+            ErrorCode::Ok if !self.written.is_empty() => format!("ok: {}", self.written),
             ErrorCode::Ok => format!("ok: {}", summary::Value(&self.value)),
             error => format!("error {}: {}", error.name(), summary::short(&self.message)),
         };
@@ -238,6 +243,8 @@ impl FastVariantResult {
             path: GString::new(),
             bytes_read: 0,
             failed: PackedInt32Array::new(),
+            incomplete_rows: PackedInt64Array::new(),
+            written: String::new(),
             reasons: Vec::new(),
             is_about_item: false,
         }

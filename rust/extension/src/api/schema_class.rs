@@ -50,10 +50,10 @@ const NAMED: usize = 3;
 #[derive(GodotClass)]
 #[class(tool, init, base=RefCounted)]
 pub struct FastProtobufSchema {
-    /// If [code]true[/code], uses compact wire types instead of protobuf's. Messages are then smaller, but
-    /// only FastVariantCodec reads them.
+    /// If [code]true[/code], uses the wire types of [code]docs/protobuf.md[/code] instead of protobuf's. Bools and negative numbers
+    /// are then shorter, but only [FastProtobufSchema] reads the messages.
     #[var(get, set)]
-    compact: PhantomVar<bool>,
+    own_wire: PhantomVar<bool>,
     /// If [code]true[/code], decodes enums as names. Encoding accepts names and numbers.
     #[var(get, set)]
     enum_names: PhantomVar<bool>,
@@ -78,7 +78,7 @@ pub struct FastProtobufSchema {
 
 #[derive(Clone, Copy)]
 struct Options {
-    compact: bool,
+    own_wire: bool,
     enum_names: bool,
     string_name_keys: bool,
     keep_unknown: bool,
@@ -89,7 +89,7 @@ struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            compact: false,
+            own_wire: false,
             enum_names: false,
             string_name_keys: false,
             keep_unknown: false,
@@ -100,7 +100,7 @@ impl Default for Options {
 }
 
 properties! { FastProtobufSchema {
-    compact: bool, get_compact, set_compact;
+    own_wire: bool, get_own_wire, set_own_wire;
     enum_names: bool, get_enum_names, set_enum_names;
     string_name_keys: bool, get_string_name_keys, set_string_name_keys;
     keep_unknown: bool, get_keep_unknown, set_keep_unknown;
@@ -344,10 +344,10 @@ impl FastProtobufSchema {
             schema.messages().take(NAMED).map(|message| message.name().to_owned()).collect();
         let more = if total > NAMED { ", …" } else { "" };
         let first = names.join(", ");
-        let Options { compact, enum_names, string_name_keys, keep_unknown, strict, defaults } =
+        let Options { own_wire, enum_names, string_name_keys, keep_unknown, strict, defaults } =
             self.options();
         let options = [
-            ("compact", compact),
+            ("own_wire", own_wire),
             ("enum_names", enum_names),
             ("string_name_keys", string_name_keys),
             ("keep_unknown", keep_unknown),
@@ -409,7 +409,7 @@ impl FastProtobufSchema {
 
 impl Options {
     fn wire(self) -> Wire {
-        if self.compact { Wire::Compact } else { Wire::Protobuf }
+        if self.own_wire { Wire::Own } else { Wire::Protobuf }
     }
 }
 

@@ -22,7 +22,7 @@ use crate::view::{Column, Format, Shown, Step, Test, ViewLimits, fill, get, matc
 /// ```gdscript
 /// var view := FastVariantView.open(var_to_bytes({"players": [{"name": "Ada", "hp": 87}]}))
 /// print(view.fetch("players/0/hp")) # 87
-/// print(view.column("players", "name", TYPE_STRING)) # ["Ada"]
+/// print(view.columns("players", {"name": TYPE_STRING})) # { "name": ["Ada"] }
 /// ```
 ///
 /// [b]Paths.[/b] A path is an Array of keys and indexes, [code]["players", 0, "hp"][/code]; a String of text keys and
@@ -208,19 +208,6 @@ impl FastVariantView {
         })
     }
 
-    /// Returns the byte range of the value at [param path] in the buffer or file: the offset of its first
-    /// byte, then the offset after its last. For a reference, that is the range of the object. Elements of packed
-    /// arrays have no header. If the path leads nowhere, the result is empty and one error is printed.
-    #[func(gd_self)]
-    fn byte_range(this: Gd<Self>, path: Variant) -> PackedInt64Array {
-        guard("FastVariantView.byte_range", || {
-            let range =
-                Self::look(&this, "FastVariantView.byte_range", &path, Missing::Printed, Shown::range);
-            let at = |at: u64| i64::try_from(at).unwrap_or(i64::MAX);
-            range.map_or_else(PackedInt64Array::new, |range| PackedInt64Array::from(range.map(at)))
-        })
-    }
-
     /// Decodes the elements of the Array or packed array at [param path], or the records, from [param begin]
     /// (inclusive) to [param end] (exclusive). The slice of a typed Array is typed. As in [method Array.slice],
     /// negative indexes count from the end. If the path leads nowhere, the result is empty and one error is printed.
@@ -234,45 +221,20 @@ impl FastVariantView {
         })
     }
 
-    /// Returns the field at the path [param key] in each row; the empty path means the row itself. The rows are the
-    /// elements of the Array at [param path], or the records. [param value_type], one of [enum Variant.Type], determines the result: a [PackedInt64Array] for
-    /// [constant TYPE_INT], a [PackedFloat64Array] for [constant TYPE_FLOAT], a [PackedStringArray] for
-    /// [constant TYPE_STRING] and [constant TYPE_STRING_NAME], a packed array of [Vector2], [Vector3], [Vector4] or
-    /// [Color] for those types, and an [Array] for any other type.
+    /// Reads fields of rows in one pass, and returns a Dictionary from the path of each field to its column. The rows are
+    /// the elements of the Array at [param path], or the records. [param types] maps the path of each field to its type,
+    /// one of [enum Variant.Type]; the empty path means the row itself.
     ///
-    /// Rows that lack the field, or have it with another type, get [param default]. If that is [code]null[/code], cells
-    /// of a packed array get the type's default (0, empty text, a zero vector), and cells of an [Array] get
+    /// A column is a [PackedInt64Array] for [constant TYPE_INT], a [PackedFloat64Array] for [constant TYPE_FLOAT], a
+    /// [PackedStringArray] for [constant TYPE_STRING] and [constant TYPE_STRING_NAME], a packed array of [Vector2],
+    /// [Vector3], [Vector4] or [Color] for those types, and an [Array] for any other type.
+    ///
+    /// Rows that lack a field, or have it with another type, get the value for its path in [param defaults]. If there is
+    /// none, cells of a packed array get the type's default (0, empty text, a zero vector), and cells of an [Array] get
     /// [code]null[/code]. [method try_columns] lists these rows.
     ///
-    /// If [param path] leads nowhere, the result is [code]null[/code] and one error is printed. So it is if there are
-    /// rows, but none has the field with this type, unless [param default] says what they get.
-    ///
-    /// ```gdscript
-    /// var view := FastVariantView.open(var_to_bytes([{"path": [Vector2(1, 2), Vector2(3, 4)]}]))
-    /// print(view.column("", "path/-1", TYPE_VECTOR2)) # [(3.0, 4.0)]
-    /// ```
-    #[func(gd_self)]
-    fn column(
-        this: Gd<Self>,
-        path: Variant,
-        key: Variant,
-        value_type: i64,
-        #[opt(default = ValueOrNull::null())] default: ValueOrNull,
-    ) -> Variant {
-        guard("FastVariantView.column", || {
-            Self::look(&this, "FastVariantView.column", &path, Missing::Printed, |shown, path| {
-                let mut columns = [Column::new(steps(&key)?, type_of(value_type)?, &default.get())?];
-                fill(shown, path, &mut columns)?;
-                let [column] = columns;
-                Ok(column.into_variant())
-            })
-            .unwrap_or_default()
-        })
-    }
-
-    /// Reads several columns of the rows at [param path] in one pass. [param types] maps the path of each field to its
-    /// type; [param defaults] maps these paths to defaults, and may omit some. The result maps each path to its column;
-    /// see [method column].
+    /// If [param path] leads nowhere, the result is empty and one error is printed. So it is if there are rows, but none
+    /// has one of the fields with its type, unless [param defaults] says what they get.
     ///
     /// ```gdscript
     /// var view := FastVariantView.open(var_to_bytes([{"id": 1, "hp": 87}, {"id": 2}]))
@@ -314,7 +276,7 @@ impl FastVariantView {
     }
 
     /// Returns the indexes of the rows for which the comparison of the field at the path [param key] with [param value]
-    /// is true, as in GDScript. Rows are at [param path], as in [method column]. [param operator] is [code]"=="[/code],
+    /// is true, as in GDScript. Rows are at [param path], as in [method columns]. [param operator] is [code]"=="[/code],
     /// [code]"!="[/code], [code]"<"[/code], [code]"<="[/code], [code]">"[/code], [code]">="[/code] or
     /// [code]"in"[/code]. Rows that lack the field, or whose field cannot be compared with the value, are left out.
     /// Arrays are compared with [code]"=="[/code], [code]"!="[/code] and [code]"in"[/code] only. If there are rows, but
@@ -363,6 +325,11 @@ enum Missing {
 impl FastVariantView {
     fn of(shown: Shown) -> Gd<Self> {
         Gd::from_object(Self { shown: Some(shown) })
+    }
+
+    /// The bytes of the value at a path, in the buffer or file.
+    pub fn byte_range(this: &Gd<Self>, path: &Variant) -> Result<[u64; 2]> {
+        Self::shown(this)?.range(&steps(path)?)
     }
 
     /// The contents, cloned so that the object is not bound while they are read.

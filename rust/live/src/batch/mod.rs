@@ -66,19 +66,17 @@ pub fn encode_each<K: Default>(
     gathering.into_batch(created)
 }
 
-/// Decodes each buffer.
-pub fn decode(
-    buffers: &AnyArray,
-    strictness: Strictness,
-    limits: &Limits,
-    reasons: Reasons,
-) -> Batch<Variant> {
+/// Decodes each buffer as the engine does. The limits are the engine's own, with or without objects.
+pub fn decode(buffers: &AnyArray, limits: &Limits, reasons: Reasons) -> Batch<Variant> {
     // Setters are scripts, which run on the calling thread and may change the caller's buffers.
     if limits.allow_objects {
-        return decode_owned(&owned(buffers), strictness, limits, reasons);
+        return decode_owned(&owned(buffers), Strictness::Lenient, limits, reasons);
     }
-    let make = || Decoding::new(limits, strictness);
-    decode_each(buffers, reasons, make, |input, decoding| decoding.decode_input(input))
+    let make = || Decoding::new(limits, Strictness::Lenient);
+    decode_each(buffers, reasons, make, |input, decoding| match value::decode_leaf(input.bytes()) {
+        Some(leaf) => Ok(Built::leaf(leaf)),
+        None => decoding.decode_input(input),
+    })
 }
 
 /// Decodes each buffer with `decode`, which runs no scripts. Each thread gets a [`Decoding`] from `make`.

@@ -2,9 +2,7 @@
 
 use std::collections::HashMap;
 
-use godot::builtin::{
-    AnyArray, AnyDictionary, Callable, GString, PackedStringArray, StringName, VarDictionary, Variant,
-};
+use godot::builtin::{Callable, GString, PackedStringArray, StringName, VarDictionary, Variant};
 use godot::classes::{ClassDb, Engine, Object, Script};
 use godot::obj::{EngineBitfield, Gd, Singleton};
 use godot::register::info::PropertyUsageFlags;
@@ -21,6 +19,59 @@ pub const FIRST_VERSION: i64 = 1;
 
 /// The property path of the metadata that holds an object's unknown properties.
 pub const UNKNOWN: &str = "metadata/_fast_variant_unknown";
+
+/// How a class is registered.
+#[derive(Clone)]
+pub struct Registration {
+    /// A script that makes objects.
+    pub script: Gd<Script>,
+    /// The name that is written.
+    pub name: String,
+    /// The version that is written, at least 1.
+    pub version: i64,
+    /// The names of the properties that are written, in order; `None` for all variables of the script.
+    pub properties: Option<PackedStringArray>,
+    /// Former names of properties, with the present ones.
+    pub renamed: VarDictionary,
+    /// Makes data of an earlier version current; null if none can be.
+    pub upgrade: Callable,
+    /// Makes an object; null for the script's own `new()`.
+    pub create: Callable,
+    /// Whether to keep unknown properties in the metadata [`UNKNOWN`], and write them back.
+    pub keep_unknown: bool,
+}
+
+impl Registration {
+    /// The registration of a script with the defaults. Without a `name`, the class has the script's `class_name`.
+    ///
+    /// # Errors
+    /// Fails if the script has errors, or the name is missing or a type of the engine.
+    pub fn of(script: Gd<Script>, name: String) -> Result<Self> {
+        let shown = script_label(&script);
+        let fail = |reason: String| Err(Error::argument(format!("{shown}: {reason}")));
+        if script.get_instance_base_type() == StringName::default() {
+            return fail("the script has errors".into());
+        }
+        let name = if name.is_empty() { script.get_global_name().to_string() } else { name };
+        if name.is_empty() {
+            return fail("the script has no class_name; pass a name as the second argument".into());
+        }
+        let is_type = VariantType::ALL.iter().any(|ty| ty.name() == name);
+        if is_type || ClassDb::singleton().class_exists(&StringName::from(&name)) {
+            return fail(format!("{} is the name of a type of the engine; pass another name", quoted(&name)));
+        }
+        Ok(Self {
+            script,
+            name,
+            version: FIRST_VERSION,
+            properties: None,
+            renamed: VarDictionary::new(),
+            upgrade: Callable::invalid(),
+            create: Callable::invalid(),
+            keep_unknown: false,
+        })
+    }
+}
 
 /// A registered class.
 pub struct Class {
@@ -41,10 +92,13 @@ pub struct Class {
     pub keeps_unknown: bool,
     pub(crate) upgrade: Option<Callable>,
     create: Option<Callable>,
+    /// Whether the script's `new()` needs arguments, so that only `create` can make objects.
+    needs_create: bool,
     /// Whether the editor may create objects that do not run their script.
     may_be_placeholder: bool,
     /// The positions of properties, by their names and former names.
     positions: HashMap<String, usize>,
+    registration: Registration,
 }
 
 pub(crate) struct Property {
@@ -53,55 +107,21 @@ pub(crate) struct Property {
     pub(crate) declared: Declared,
 }
 
-const OPTIONS: [&str; 7] = ["name", "version", "upgrade", "properties", "renamed", "create", "keep_unknown"];
-
 impl Class {
-    /// A class with the options of `FastVariantClasses.register`.
+    /// The class for a registration.
     ///
     /// # Errors
-    /// Fails if an option is unknown or invalid, if the script cannot make objects, or if a property does not
-    /// exist.
-    pub fn of(script: Gd<Script>, options: &AnyDictionary) -> Result<Self> {
+    /// Fails if a part of the registration is invalid, or a property does not exist.
+    pub fn of(registration: Registration) -> Result<Self> {
+        let Registration { script, name, version, .. } = registration.clone();
         let shown = script_label(&script);
         let fail = |reason: String| Err(Error::argument(format!("{shown}: {reason}")));
-        for (key, _) in options.iter_shared() {
-            let known = OPTIONS.iter().any(|option| key.stringify() == *option);
-            if !known {
-                let key = quoted(&text_of(&key.stringify()));
-                return fail(format!("unknown option {key}; expected {}", OPTIONS.join(", ")));
-            }
+        if version < FIRST_VERSION {
+            return fail(format!("expected a version of at least {FIRST_VERSION}, found {version}"));
         }
         let native = script.get_instance_base_type();
-        if native == StringName::default() {
-            return fail("the script has errors".into());
-        }
-        let name = match options.get("name") {
-            Some(name) => text("name", &name)?,
-            None => script.get_global_name().to_string(),
-        };
-        if name.is_empty() {
-            return fail("the script has no class_name; pass the option \"name\"".into());
-        }
-        let is_type = VariantType::ALL.iter().any(|ty| ty.name() == name);
-        if is_type || ClassDb::singleton().class_exists(&StringName::from(&name)) {
-            return fail(format!(
-                "{} is the name of a type of the engine; pass another \"name\"",
-                quoted(&name)
-            ));
-        }
-        let version = match options.get("version") {
-            Some(version) => version.try_to::<i64>().unwrap_or_default(),
-            None => FIRST_VERSION,
-        };
-        if version < FIRST_VERSION {
-            return fail("option \"version\" must be an int, at least 1".into());
-        }
-        let keeps_unknown = match options.get("keep_unknown").map(|keeps| keeps.try_to::<bool>()) {
-            None => false,
-            Some(Ok(keeps)) => keeps,
-            Some(Err(_)) => return fail("option \"keep_unknown\" must be a bool".into()),
-        };
-        let (upgrade, create) = (callable(options, "upgrade")?, callable(options, "create")?);
+        let (upgrade, create) =
+            (callable(&registration.upgrade, "upgrade")?, callable(&registration.create, "create")?);
         // The engine reports no error for a call with the wrong number of arguments, and returns an empty
         // Dictionary. For a custom Callable, an argument count of 0 may also mean that the count is unknown.
         let takes = |callable: &Callable| callable.get_argument_count();
@@ -110,64 +130,65 @@ impl Class {
             .is_some_and(|upgrade| takes(upgrade) == 1 || takes(upgrade) == 0 && !upgrade.is_custom())
         {
             return fail(
-                "\"upgrade\" must take two arguments: the data, a Dictionary, and its version, an int".into(),
+                "`upgrade` must take two arguments: the data, a Dictionary, and its version, an int".into(),
             );
         }
         let methods = Methods::of(&script);
         if methods.loaded_arguments > 0 {
             return fail("_loaded must not need arguments".into());
         }
-        if create.is_none() && methods.init_arguments > 0 {
-            return fail(
-                "its _init takes arguments; pass the option \"create\", a Callable that returns a new object"
-                    .into(),
-            );
-        }
-        let properties = properties(&script, &native, options, &methods)?;
+        let properties = properties(&script, &native, registration.properties.as_ref(), &methods)?;
         let mut positions: HashMap<String, usize> =
             properties.iter().enumerate().map(|(index, property)| (property.text.clone(), index)).collect();
-        if let Some(renamed) = options.get("renamed") {
-            let renamed = renamed.try_to::<AnyDictionary>();
-            let renamed = renamed.map_err(|_| {
-                Error::argument("option \"renamed\" must be a Dictionary of former and present names")
-            })?;
-            for (former, present) in renamed.iter_shared() {
-                let (former, present) = (text("renamed", &former)?, text("renamed", &present)?);
-                let Some(&position) = positions.get(&present) else {
-                    return fail(format!(
-                        "option \"renamed\" names {}, which is not a property that is written",
-                        quoted(&present)
-                    ));
-                };
-                if positions.insert(former.clone(), position).is_some() {
-                    return fail(format!(
-                        "option \"renamed\" gives {} as a former name, but a property has that name now",
-                        quoted(&former)
-                    ));
-                }
+        for (former, present) in registration.renamed.iter_shared() {
+            let (former, present) = (text("renamed", &former)?, text("renamed", &present)?);
+            let Some(&position) = positions.get(&present) else {
+                return fail(format!(
+                    "`renamed` names {}, which is not a property that is written",
+                    quoted(&present)
+                ));
+            };
+            if positions.insert(former.clone(), position).is_some() {
+                return fail(format!(
+                    "`renamed` gives {} as a former name, but a property has that name now",
+                    quoted(&former)
+                ));
             }
         }
-        let lineage = lineage(&script, &native);
         let factory = Factory::of(&script);
-        let script_id = factory.script_id();
-        let has_loaded = methods.has_loaded;
-        let may_be_placeholder = Engine::singleton().is_editor_hint() && !script.is_tool();
         Ok(Self {
             name,
-            script,
-            script_id,
+            script_id: factory.script_id(),
             factory,
-            lineage,
+            lineage: lineage(&script, &native),
             native,
             version,
             properties,
-            has_loaded,
-            keeps_unknown,
+            has_loaded: methods.has_loaded,
+            keeps_unknown: registration.keep_unknown,
             upgrade,
+            needs_create: create.is_none() && methods.init_arguments > 0,
             create,
-            may_be_placeholder,
+            may_be_placeholder: Engine::singleton().is_editor_hint() && !script.is_tool(),
             positions,
+            script,
+            registration,
         })
+    }
+
+    /// The instance id of the script.
+    pub fn script_id(&self) -> u64 {
+        self.script_id
+    }
+
+    /// How the class is registered.
+    pub fn registration(&self) -> &Registration {
+        &self.registration
+    }
+
+    /// The names of the properties that are written, in order.
+    pub fn property_names(&self) -> PackedStringArray {
+        self.properties.iter().map(|property| GString::from(&property.text)).collect()
     }
 
     /// The position of the property with this name or former name.
@@ -178,8 +199,9 @@ impl Class {
     /// Creates an object, and runs its `_init`.
     ///
     /// # Errors
-    /// Fails if the script or the option `create` does not create an object of the class.
+    /// Fails if the script or `create` does not create an object of the class.
     pub fn create(&self) -> Result<HeldObject> {
+        self.check_create()?;
         let value = match &self.create {
             Some(create) => create.call(&[]),
             None => self.factory.create(),
@@ -189,16 +211,27 @@ impl Class {
             .ok_or_else(|| Error::object(format!("cannot create an object of class {}", quoted(&self.name))))
     }
 
+    fn check_create(&self) -> Result<()> {
+        if !self.needs_create {
+            return Ok(());
+        }
+        Err(Error::object(format!(
+            "the _init of class {} takes arguments; give what `register` returned a `create`, a Callable that returns a new object",
+            quoted(&self.name)
+        )))
+    }
+
     /// Checks that a reader would make the same kind of object.
     ///
     /// # Errors
-    /// Fails if the object's native class is not the one that the script extends, unless the class has the
-    /// option `create`. In the editor, also fails if the object's script does not run.
+    /// Fails if the object's native class is not the one that the script extends, or its `_init` takes arguments,
+    /// unless the class has a `create`. In the editor, also fails if the object's script does not run.
     pub fn check_kind(&self, object: &HeldObject) -> Result<()> {
+        self.check_create()?;
         let native = object.class_name();
         if native != self.native && self.create.is_none() {
             return Err(Error::object(format!(
-                "{native} with the script of class {}, which makes objects of {}; register it with the option \"create\"",
+                "{native} with the script of class {}, which makes objects of {}; give what `register` returned a `create`",
                 quoted(&self.name),
                 self.native
             )));
@@ -229,7 +262,7 @@ impl Class {
             )
         } else {
             format!(
-                "class {name} has version {version}, but the data has version {found}; register the class with \"upgrade\""
+                "class {name} has version {version}, but the data has version {found}; give what `register` returned an `upgrade`"
             )
         })
     }
@@ -244,11 +277,11 @@ fn lineage(script: &Gd<Script>, native: &StringName) -> Vec<StringName> {
     named.chain(natives).collect()
 }
 
-/// The properties in the option "properties", or all variables of the script.
+/// The listed properties, or all variables of the script.
 fn properties(
     script: &Gd<Script>,
     native: &StringName,
-    options: &AnyDictionary,
+    listed: Option<&PackedStringArray>,
     methods: &Methods,
 ) -> Result<Vec<Property>> {
     let usage = |info: &VarDictionary| {
@@ -258,15 +291,8 @@ fn properties(
     let is_variable = |info: &VarDictionary| usage(info) & PropertyUsageFlags::SCRIPT_VARIABLE.ord() != 0;
     let infos = script.get_script_property_list();
     let variables = infos.iter_shared().filter(is_variable);
-    let Some(listed) = options.get("properties") else {
+    let Some(listed) = listed else {
         return Ok(variables.map(|info| Property::of(&name(&info), Declared::of(&info, script))).collect());
-    };
-    let listed = match Reader::new().ty(&listed) {
-        Some(VariantType::Array) => listed.to::<AnyArray>(),
-        Some(VariantType::PackedStringArray) => {
-            listed.to::<PackedStringArray>().to_typed_array().upcast_any_array()
-        }
-        _ => return Err(Error::argument("option \"properties\" must be an Array of names")),
     };
     let mut variables: HashMap<String, VarDictionary> =
         variables.map(|info| (text_of(&name(&info)), info)).collect();
@@ -278,10 +304,9 @@ fn properties(
         }
     }
     let mut properties: Vec<Property> = Vec::new();
-    for listed in listed.iter_shared() {
-        let text = text("properties", &listed)?;
+    for text in listed.as_slice().iter().map(text_of) {
         if properties.iter().any(|property| property.text == text) {
-            return Err(Error::argument(format!("option \"properties\" has {} twice", quoted(&text))));
+            return Err(Error::argument(format!("`properties` has {} twice", quoted(&text))));
         }
         let declared = match variables.get(&text) {
             _ if text == "script" || tag::is_tag(&text) => {
@@ -305,19 +330,17 @@ impl Property {
     }
 }
 
-fn text(option: &str, value: &Variant) -> Result<String> {
+fn text(list: &str, value: &Variant) -> Result<String> {
     match Reader::new().ty(value) {
         Some(VariantType::String | VariantType::StringName) => Ok(text_of(&value.stringify())),
-        _ => {
-            Err(Error::argument(format!("option {option:?}: expected a String, found {}", value.stringify())))
-        }
+        _ => Err(Error::argument(format!("`{list}`: expected a String, found {}", value.stringify()))),
     }
 }
 
-fn callable(options: &AnyDictionary, option: &str) -> Result<Option<Callable>> {
-    let Some(value) = options.get(option) else { return Ok(None) };
-    match value.try_to::<Callable>() {
-        Ok(callable) if callable.is_valid() => Ok(Some(callable)),
-        _ => Err(Error::argument(format!("option {option:?} must be a valid Callable"))),
+fn callable(callable: &Callable, name: &str) -> Result<Option<Callable>> {
+    match callable {
+        none if none.is_null() => Ok(None),
+        callable if callable.is_valid() => Ok(Some(callable.clone())),
+        _ => Err(Error::argument(format!("`{name}` must be a valid Callable"))),
     }
 }

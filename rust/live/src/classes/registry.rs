@@ -37,6 +37,12 @@ impl Hasher for IdHasher {
     }
 }
 
+/// Any thread may use a class; the engine counts the references to the script and the Callables atomically.
+#[expect(clippy::arc_with_non_send_sync, reason = "an `Rc` would count calls on several threads wrongly")]
+fn shared(class: Class) -> Arc<Class> {
+    Arc::new(class)
+}
+
 /// The registered classes. Each call keeps the registry that it started with, so scripts may register more
 /// classes meanwhile.
 #[derive(Clone, Default)]
@@ -60,20 +66,21 @@ impl Registry {
         if self.by_name.contains_key(&class.name) {
             let name = quoted(&class.name);
             return Err(Error::argument(format!(
-                "another script is registered as {name}; pass another \"name\""
+                "another script is registered as {name}; pass another name as the second argument"
             )));
         }
         let index = self.classes.len();
         self.by_script.insert(class.script_id, index);
         self.by_name.insert(class.name.clone(), index);
-        // Any thread may use the class; the engine counts the references to the script and the Callables
-        // atomically.
-        #[expect(
-            clippy::arc_with_non_send_sync,
-            reason = "an `Rc` would count calls on several threads wrongly"
-        )]
-        self.classes.push(Arc::new(class));
+        self.classes.push(shared(class));
         Ok(())
+    }
+
+    /// Replaces the class with the same script.
+    pub fn replace(&mut self, class: Class) {
+        if let Some(&index) = self.by_script.get(&class.script_id) {
+            self.classes[index] = shared(class);
+        }
     }
 
     /// The folders from which data may refer to resources.

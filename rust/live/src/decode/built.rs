@@ -78,6 +78,12 @@ impl Built {
         Self { value, dropped: counts.dropped, created }
     }
 
+    /// A value without nested ones.
+    #[inline(always)]
+    pub(crate) fn leaf(value: Variant) -> Self {
+        Self::new(value, ConversionCounts::default(), CreatedObjects::default())
+    }
+
     /// Returns the value to the caller.
     #[inline(always)]
     pub fn into_value(mut self) -> Variant {

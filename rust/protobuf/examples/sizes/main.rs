@@ -1,4 +1,4 @@
-//! Compares the sizes of typical game messages in Godot's format, protobuf, and the compact wire format.
+//! Compares the sizes of typical game messages in Godot's format, protobuf, and this crate's wire format.
 //!
 //! `cargo run -p variant_protobuf --example sizes` prints the sizes as a table.
 
@@ -9,23 +9,23 @@ const GAME: &str = include_str!("game.proto");
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let schema = Schema::compile("game.proto", |name| (name == "game.proto").then(|| GAME.to_owned()))?;
-    println!("| message | Godot | protobuf | compact | Godot ÷ protobuf | compact ÷ protobuf |");
+    println!("| message | Godot | protobuf | own | Godot ÷ protobuf | own ÷ protobuf |");
     println!("|---|---:|---:|---:|---:|---:|");
     for (what, name, value) in corpus() {
         let message = schema.message(name)?;
-        let [protobuf, compact] = [Wire::Protobuf, Wire::Compact].map(|wire| {
+        let [protobuf, own] = [Wire::Protobuf, Wire::Own].map(|wire| {
             let bytes = message.encode(&value, &EncodeOptions { wire })?;
             // Only bytes that can be decoded again count.
             let read = message.decode(&bytes, &DecodeOptions { wire, ..DecodeOptions::default() })?;
             assert_eq!(message.encode(&read, &EncodeOptions { wire })?, bytes);
             Ok::<_, variant_codec::Error>(bytes.len())
         });
-        let (godot, protobuf, compact) = (value.encode()?.len(), protobuf?, compact?);
+        let (godot, protobuf, own) = (value.encode()?.len(), protobuf?, own?);
         let ratio = |a: usize, b: usize| a as f64 / b as f64;
         println!(
-            "| {what} | {godot} | {protobuf} | {compact} | {:.2} | {:.2} |",
+            "| {what} | {godot} | {protobuf} | {own} | {:.2} | {:.2} |",
             ratio(godot, protobuf),
-            ratio(compact, protobuf)
+            ratio(own, protobuf)
         );
     }
     Ok(())

@@ -152,7 +152,7 @@ impl<'a> MessageDecoder<'a> {
             return Ok(());
         }
         let (class, magnitude) = match self.options.wire {
-            Wire::Compact if number < 0 => (Class::Negative, number.unsigned_abs()),
+            Wire::Own if number < 0 => (Class::Negative, number.unsigned_abs()),
             _ => (Class::Varint, number as u64),
         };
         let tag = self.options.wire.tag(field.tag, class).to_le_bytes();

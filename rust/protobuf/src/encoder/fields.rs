@@ -96,8 +96,8 @@ impl<'s> MessageEncoder<'s> {
     pub(super) fn put_bool(&mut self, field: &'s Field, value: bool) -> Result<()> {
         match (field.kind, self.wire, value) {
             (Kind::Bool, Wire::Protobuf, _) => self.put_record(field, Class::Varint, value.into()),
-            (Kind::Bool, Wire::Compact, true) => self.put_record(field, Class::True, 0),
-            (Kind::Bool, Wire::Compact, false) => self.put_record(field, Class::False, 0),
+            (Kind::Bool, Wire::Own, true) => self.put_record(field, Class::True, 0),
+            (Kind::Bool, Wire::Own, false) => self.put_record(field, Class::False, 0),
             _ => Err(self.refuse(VariantType::Bool)),
         }
     }

@@ -1,0 +1,220 @@
+//! The class FastVariantClass: how one class is registered.
+
+use std::sync::{Arc, Mutex};
+
+use godot::builtin::{Callable, GString, PackedStringArray};
+use godot::classes::{IRefCounted, RefCounted};
+use godot::obj::{Base, Gd};
+use godot::prelude::{GodotClass, PhantomVar, VarDictionary, godot_api};
+use variant_codec::sync::lock;
+use variant_codec::{Error, Result};
+use variant_live::classes::class::{Class, Registration};
+use variant_live::classes::registry::Registry;
+
+use super::guard::guard;
+use super::{report, summary};
+
+/// A class registered with [method FastVariantClasses.register]: what is written, and how older data is read.
+///
+/// ```gdscript
+/// class Hero:
+///     var name := ""
+///     var health := 100
+///
+/// func hero_class(classes: FastVariantClasses) -> void:
+///     var hero := classes.register(Hero, "Hero")
+///     hero.version = 2
+///     hero.renamed = {"hp": "health"}
+///     hero.upgrade = func(data: Dictionary, _version: int) -> Dictionary:
+///         data["health"] *= 10
+///         return data
+/// ```
+///
+/// If a property is set to a value that cannot be used, one error is printed and the property keeps its value. A call of
+/// [FastVariantClasses] uses the properties as they were when it began.
+#[derive(GodotClass)]
+#[class(tool, base=RefCounted)]
+pub struct FastVariantClass {
+    /// The name in the data.
+    #[var(get, no_set)]
+    name: PhantomVar<GString>,
+    /// The version of the class that is written, at least 1.
+    #[var(get, set)]
+    version: PhantomVar<i64>,
+    /// The names of the properties that are written. At first, these are all variables of the script and of the scripts
+    /// that it extends, as they were at the call of [method FastVariantClasses.register]. Native properties, such as
+    /// [code]position[/code], are written only if listed.
+    #[var(get, set)]
+    properties: PhantomVar<PackedStringArray>,
+    /// The present name of each property that had another name earlier. Former names are read in data of any version.
+    #[var(get, set)]
+    renamed: PhantomVar<VarDictionary>,
+    /// Takes a Dictionary with the data of an earlier version, and the number of that version; returns the Dictionary
+    /// for [member version]. Without it, data of an earlier version is refused.
+    #[var(get, set)]
+    upgrade: PhantomVar<Callable>,
+    /// Returns a new object, for a class whose [code]_init[/code] needs arguments.
+    #[var(get, set)]
+    create: PhantomVar<Callable>,
+    /// If [code]true[/code], properties that are in the data but not in the class are kept and written back, instead of
+    /// refused. The Dictionary [code]_fast_variant_unknown[/code] in the object's metadata holds them.
+    #[var(get, set)]
+    keep_unknown: PhantomVar<bool>,
+    /// The registry and the script's id in it; `None` if a script made the object with `new()`, or the editor recreated
+    /// it.
+    place: Option<(SharedRegistry, u64)>,
+}
+
+/// The registry of a [`FastVariantClasses`](super::classes_class::FastVariantClasses). A change copies it if calls are
+/// using it, so each call keeps the registry that it started with.
+pub type SharedRegistry = Arc<Mutex<Arc<Registry>>>;
+
+#[godot_api]
+impl IRefCounted for FastVariantClass {
+    fn init(_base: Base<RefCounted>) -> Self {
+        Self::at(None)
+    }
+
+    #[func(gd_self)]
+    fn to_string(this: Gd<Self>) -> GString {
+        guard("FastVariantClass.to_string", || {
+            let holds = this.bind().class().map_or_else(
+                |error| error.to_string(),
+                |class| format!("{}, version {}", class.name, class.registration().version),
+            );
+            summary::of(&this, summary::short(holds))
+        })
+    }
+}
+
+#[godot_api]
+impl FastVariantClass {
+    #[func]
+    fn get_name(&self) -> GString {
+        guard("FastVariantClass.name", || {
+            self.class().map_or_else(|_| GString::new(), |class| GString::from(&class.name))
+        })
+    }
+
+    #[func]
+    fn get_version(&self) -> i64 {
+        guard("FastVariantClass.version", || {
+            self.class().map_or_else(|_| 0, |class| class.registration().version)
+        })
+    }
+
+    #[func]
+    fn set_version(&self, version: i64) {
+        self.change("FastVariantClass.version", |registration| registration.version = version);
+    }
+
+    #[func]
+    fn get_properties(&self) -> PackedStringArray {
+        guard("FastVariantClass.properties", || {
+            self.class().map_or_else(|_| PackedStringArray::new(), |class| class.property_names())
+        })
+    }
+
+    #[func]
+    fn set_properties(&self, properties: PackedStringArray) {
+        self.change("FastVariantClass.properties", |registration| registration.properties = Some(properties));
+    }
+
+    #[func]
+    fn get_renamed(&self) -> VarDictionary {
+        guard("FastVariantClass.renamed", || {
+            self.class().map_or_else(
+                |_| VarDictionary::new(),
+                |class| class.registration().renamed.duplicate_shallow(),
+            )
+        })
+    }
+
+    #[func]
+    fn set_renamed(&self, renamed: VarDictionary) {
+        self.change("FastVariantClass.renamed", |registration| {
+            registration.renamed = renamed.duplicate_shallow()
+        });
+    }
+
+    #[func]
+    fn get_upgrade(&self) -> Callable {
+        guard("FastVariantClass.upgrade", || {
+            self.class().map_or_else(|_| Callable::invalid(), |class| class.registration().upgrade.clone())
+        })
+    }
+
+    #[func]
+    fn set_upgrade(&self, upgrade: Callable) {
+        self.change("FastVariantClass.upgrade", |registration| registration.upgrade = upgrade);
+    }
+
+    #[func]
+    fn get_create(&self) -> Callable {
+        guard("FastVariantClass.create", || {
+            self.class().map_or_else(|_| Callable::invalid(), |class| class.registration().create.clone())
+        })
+    }
+
+    #[func]
+    fn set_create(&self, create: Callable) {
+        self.change("FastVariantClass.create", |registration| registration.create = create);
+    }
+
+    #[func]
+    fn get_keep_unknown(&self) -> bool {
+        guard("FastVariantClass.keep_unknown", || {
+            self.class().map_or_else(|_| false, |class| class.registration().keep_unknown)
+        })
+    }
+
+    #[func]
+    fn set_keep_unknown(&self, keep_unknown: bool) {
+        self.change("FastVariantClass.keep_unknown", |registration| registration.keep_unknown = keep_unknown);
+    }
+}
+
+impl FastVariantClass {
+    /// The class of the script with this id in a registry.
+    pub fn of(registry: SharedRegistry, script_id: u64) -> Gd<Self> {
+        Gd::from_object(Self::at(Some((registry, script_id))))
+    }
+
+    fn at(place: Option<(SharedRegistry, u64)>) -> Self {
+        Self {
+            name: PhantomVar::default(),
+            version: PhantomVar::default(),
+            properties: PhantomVar::default(),
+            renamed: PhantomVar::default(),
+            upgrade: PhantomVar::default(),
+            create: PhantomVar::default(),
+            keep_unknown: PhantomVar::default(),
+            place,
+        }
+    }
+
+    fn class(&self) -> Result<Arc<Class>> {
+        let found = self.place.as_ref().and_then(|(registry, id)| lock(registry).of_script(*id).cloned());
+        found.ok_or_else(|| {
+            Error::argument(
+                "not registered: created by a script with new(), or emptied when the editor reloaded the extension; call `register` of FastVariantClasses",
+            )
+        })
+    }
+
+    /// Changes how the class is registered, or prints why that is impossible.
+    fn change(&self, property: &'static str, change: impl FnOnce(&mut Registration)) {
+        guard(property, || {
+            let changed = self.class().and_then(|class| {
+                let mut registration = class.registration().clone();
+                change(&mut registration);
+                Class::of(registration)
+            });
+            match (changed, &self.place) {
+                (Ok(class), Some((registry, _))) => Arc::make_mut(&mut *lock(registry)).replace(class),
+                (Ok(_), None) => {}
+                (Err(error), _) => report::failure(property, &error),
+            }
+        });
+    }
+}

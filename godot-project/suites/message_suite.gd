@@ -94,6 +94,91 @@ func test_forms_of_values() -> bool:
 	return true
 
 
+## The bytes are those of the same message as a Dictionary, which the official implementation has written elsewhere.
+func test_messages_as_values() -> bool:
+	const FIELDS: Dictionary[String, Array] = {
+		"Vector2": ["x", "y"], "Vector2i": ["x", "y"], "Vector3": ["x", "y", "z"], "Vector3i": ["x", "y", "z"], "Vector4": ["x", "y", "z", "w"],
+		"Vector4i": ["x", "y", "z", "w"], "Quaternion": ["x", "y", "z", "w"], "Color": ["r", "g", "b", "a"],
+	}
+	for type_name in FIELDS:
+		for kind: String in (["int32", "sint64", "sfixed32"] if type_name.ends_with("i") else ["float", "double"]):
+			var fields: Array = FIELDS[type_name]
+			var type := range(TYPE_MAX).map(type_string).find(type_name)
+			checks.subject(type, "%s of %s" % [type_name, kind])
+			# The numbers of the fields are not in the order of the components.
+			var lines := range(fields.size()).map(func(i: int) -> String: return "%s %s = %d;" % [kind, fields[i], fields.size() - i])
+			var text := """syntax = "proto3"; message V { %s } message Outer {
+				V one = 1; repeated V many = 2; map<string, V> by_name = 3; oneof either { V first = 4; string second = 5; } }""" % " ".join(lines)
+			var plain := FastProtobufSchema.from_text(text)
+			var mapped := FastProtobufSchema.from_text(text)
+			checks.same_int("map_message", OK, mapped.map_message("V", type))
+			var of := func(components: Array) -> Variant:
+				var value: Variant = type_convert(null, type)
+				for i in fields.size():
+					value[fields[i]] = components[i]
+				return value
+			var rows: Array[Array] = [[0, 0, 0, 0], [1, -2, 3, -4], [0, 5, 0, 0], [1 << 30, -(1 << 30), 0, 1]]
+			if not type_name.ends_with("i"):
+				rows += [[0.5, -0.0, NAN, INF], [1e-40, 3.4e38, 0.1, -0.1]] as Array[Array]
+			var values := rows.map(of)
+			var dictionaries := values.map(func(value: Variant) -> Dictionary:
+				var dictionary := {}
+				for field: String in fields:
+					dictionary[field] = value[field]
+				return dictionary)
+			var first := {"one": dictionaries[1], "many": dictionaries, "by_name": {"a": dictionaries[2], "b": dictionaries[0]}, "first": dictionaries[3]}
+			var second := {"one": values[1], "many": values, "by_name": {"a": values[2], "b": values[0]}, "first": values[3]}
+			var bytes := plain.encode("Outer", first)
+			checks.same_bytes("encode", bytes, mapped.encode("Outer", second))
+			checks.same_bytes("Dictionaries still", bytes, mapped.encode("Outer", first))
+			checks.same_value("encode_batch", [bytes, bytes] as Array[PackedByteArray], mapped.encode_batch("Outer", [first, second]))
+			var many: Variant = type_convert(values, _packed_of(type)) if _packed_of(type) else Array(values, type, &"", null)
+			checks.same_bytes("encode a typed list", bytes, mapped.encode("Outer", second.merged({"many": many}, true)))
+			var read := mapped.try_decode("Outer", bytes, FastVariantLimits.for_network())
+			checks.truth("try_decode", read.is_ok(), read.message)
+			checks.same_value("what it reads", second.merged({"many": many}, true), read.value)
+			checks.same_value("decode_batch", [read.value, read.value], Array(mapped.decode_batch("Outer", [bytes, bytes])))
+			checks.same_bytes("again", bytes, mapped.encode("Outer", read.value))
+			mapped.strict = true
+			checks.truth("strictly", mapped.try_decode("Outer", bytes).is_ok(), mapped.try_decode("Outer", bytes).message)
+			mapped.strict = false
+			# Fields that are written twice are merged.
+			var twice := bytes + plain.encode("Outer", {"one": {fields[0]: 7}})
+			var merged: Variant = values[1]
+			merged[fields[0]] = 7
+			checks.same_value("merged", merged, mapped.decode("Outer", twice)["one"])
+			checks.same_value("no values", {"many": type_convert([], typeof(many)) if _packed_of(type) else Array([], type, &"", null), "by_name": {}},
+					mapped.decode("Outer", PackedByteArray()))
+			Engine.print_error_messages = false
+			for wrong: Variant in [type_convert(null, TYPE_RECT2), [values[0]], 1.5]:
+				checks.same_bytes("another type", PackedByteArray(), mapped.encode("Outer", {"one": wrong}))
+			Engine.print_error_messages = true
+			var refused := mapped.try_encode("Outer", {"one": Rect2()})
+			checks.truth("message", "expected %s or Dictionary for message V, found Rect2" % type_name in refused.message, refused.message)
+	checks.subject(checks.MIXED, "messages as values")
+	var wide := FastProtobufSchema.from_text("syntax = 'proto3'; message V { int64 x = 1; int64 y = 2; } message F { repeated float all = 1; }")
+	Engine.print_error_messages = false
+	for wrong: Array in [["V", TYPE_VECTOR3I], ["V", TYPE_VECTOR2], ["F", TYPE_VECTOR2], ["V", TYPE_RECT2], ["V", -1], ["W", TYPE_VECTOR2I]]:
+		checks.truth("map_message of %s" % [wrong], wide.map_message(wrong[0], wrong[1]) != OK)
+	checks.truth("of nothing", FastProtobufSchema.new().map_message("V", TYPE_VECTOR2I) != OK)
+	Engine.print_error_messages = true
+	var far := wide.encode("V", {"x": 1 << 40, "y": 1})
+	checks.same_int("map_message", OK, wide.map_message("V", TYPE_VECTOR2I))
+	var out_of_range := wide.try_decode("V", far)
+	checks.truth("too large for an int of 32 bits", not out_of_range.is_ok() and out_of_range.path == ".\"x\"", out_of_range.message)
+	checks.same_value("the message itself", Vector2i(0, 5), wide.decode("V", wide.encode("V", {"y": 5})))
+	checks.same_bytes("a packed array as floats", wide.encode("F", {"all": [1, 2, 3, 4, 5, 6]}),
+			wide.encode("F", {"all": PackedVector3Array([Vector3(1, 2, 3), Vector3(4, 5, 6)])}))
+	return true
+
+
+func _packed_of(type: int) -> int:
+	return {
+		TYPE_VECTOR2: TYPE_PACKED_VECTOR2_ARRAY, TYPE_VECTOR3: TYPE_PACKED_VECTOR3_ARRAY, TYPE_VECTOR4: TYPE_PACKED_VECTOR4_ARRAY,
+		TYPE_COLOR: TYPE_PACKED_COLOR_ARRAY,
+	}.get(type, 0)
+
+
 func test_unknown_fields() -> bool:
 	checks.subject(checks.MIXED, "unknown fields")
 	var newer := _schema.encode("Everything", {"f_int32": 7, "f_string": "new", "far_away": 3})

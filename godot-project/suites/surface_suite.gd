@@ -82,7 +82,7 @@ const SURFACE: Dictionary[StringName, Array] = {
 		"load_file(path, [import_folders]) -> FastProtobufSchema",
 		"try_load_file(path, [import_folders]) -> FastVariantResult",
 		"from_text(text) -> FastProtobufSchema",
-		"map_message(message_name, type) -> Error",
+		"map_message(message_name, value_type) -> Error",
 		"encode(message_name, message) -> PackedByteArray",
 		"decode(message_name, bytes) -> Variant",
 		"try_encode(message_name, message) -> FastVariantResult",

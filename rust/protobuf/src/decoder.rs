@@ -1,5 +1,6 @@
 //! Decodes the bytes of a message into events.
 
+mod components;
 mod lists;
 mod maps;
 mod scan;
@@ -183,6 +184,14 @@ struct Member {
     is_closed: bool,
 }
 
+/// The start of a message's records, groups and unknown fields in [`Memory`].
+#[derive(Clone, Copy, Debug)]
+struct Gathered {
+    first: usize,
+    first_group: usize,
+    unknown: usize,
+}
+
 /// A number or bool: a single value, or an element of a list.
 #[derive(Clone, Copy, Debug)]
 enum Number {
@@ -273,23 +282,14 @@ impl<'a> MessageDecoder<'a> {
         depth: u32,
         level: u32,
     ) -> Result<()> {
-        let (first, unknown) = (self.memory.found.len(), self.memory.unknown.len());
-        let first_group = self.memory.groups.len();
         let at = self.memory.found.get(pieces.start).map_or(0, |found| found.at as usize);
-        if level > MAX_NESTING {
-            return Err(CodecError::other(Error::TooDeep).at(at));
+        if let Some(components) = &message.components {
+            let value = self.components(message, components, pieces, depth, level)?;
+            self.budget.value(components.ty).at(at)?;
+            return sink.fixed(components.ty, value.lanes()).at(at);
         }
-        self.check_depth(depth, at)?;
-        if level == 0 {
-            self.scan(message, 0..self.bytes.len(), None, level)?;
-        }
-        for index in pieces {
-            let (piece, groups) = self.contents(self.memory.found[index]);
-            self.scan(message, piece, groups, level)?;
-        }
-        self.settle(message, first, level)?;
+        let Gathered { first, first_group, unknown } = self.gather(message, pieces, depth, level)?;
         let always = self.always(message);
-        self.check_required(message, first, at)?;
         let has_unknown = self.memory.unknown.len() > unknown;
         let count = self.count_fields(always, first) + usize::from(has_unknown);
         self.budget.value(VariantType::Dictionary).at(at)?;
@@ -321,6 +321,34 @@ impl<'a> MessageDecoder<'a> {
             self.decode_unknown(sink, &mut dictionary, unknown, at)?;
         }
         sink.end_dictionary(dictionary).at(at)
+    }
+
+    /// Finds the records of the message merged from the records `pieces` or, at level 0, from all bytes.
+    #[inline(always)]
+    fn gather(
+        &mut self,
+        message: &'a MessageTable,
+        pieces: Range<usize>,
+        depth: u32,
+        level: u32,
+    ) -> Result<Gathered> {
+        let (first, unknown) = (self.memory.found.len(), self.memory.unknown.len());
+        let first_group = self.memory.groups.len();
+        let at = self.memory.found.get(pieces.start).map_or(0, |found| found.at as usize);
+        if level > MAX_NESTING {
+            return Err(CodecError::other(Error::TooDeep).at(at));
+        }
+        self.check_depth(depth, at)?;
+        if level == 0 {
+            self.scan(message, 0..self.bytes.len(), None, level)?;
+        }
+        for index in pieces {
+            let (piece, groups) = self.contents(self.memory.found[index]);
+            self.scan(message, piece, groups, level)?;
+        }
+        self.settle(message, first, level)?;
+        self.check_required(message, first, at)?;
+        Ok(Gathered { first, first_group, unknown })
     }
 
     /// The range of a message's bytes and, for a group, the index of the first group in it.
@@ -446,14 +474,7 @@ impl<'a> MessageDecoder<'a> {
         if let Kind::Message(index) = field.kind {
             return self.decode_message(sink, self.message(index), records, depth, level + 1);
         }
-        for index in records.start..records.end - 1 {
-            self.check_replaced(field, self.memory.found[index], level)?;
-        }
-        if self.strict && field.label == Label::Implicit {
-            let zero =
-                if let Class::Bytes = found.class { range(found.value).is_empty() } else { found.value == 0 };
-            self.odd(zero, at, Oddity::Default)?;
-        }
+        self.check_last(field, records, level)?;
         match field.kind {
             Kind::String => self.decode_text(sink, &self.bytes[range(found.value)], at),
             Kind::Bytes => {
@@ -466,6 +487,21 @@ impl<'a> MessageDecoder<'a> {
                 self.decode_number(sink, kind, number).at(at)
             }
         }
+    }
+
+    /// Checks the records that the last of `records` replaces, and that it is written at all.
+    #[inline(always)]
+    fn check_last(&mut self, field: &'a Field, records: Range<usize>, level: u32) -> Result<()> {
+        let found = self.memory.found[records.end - 1];
+        for index in records.start..records.end - 1 {
+            self.check_replaced(field, self.memory.found[index], level)?;
+        }
+        if self.strict && field.label == Label::Implicit {
+            let zero =
+                if let Class::Bytes = found.class { range(found.value).is_empty() } else { found.value == 0 };
+            self.odd(zero, found.at as usize, Oddity::Default)?;
+        }
+        Ok(())
     }
 
     #[inline(always)]

@@ -1,5 +1,6 @@
 //! Encodes events into the bytes of a message.
 
+mod components;
 mod fields;
 mod lists;
 mod order;
@@ -209,11 +210,11 @@ impl<'s> MessageEncoder<'s> {
             Kind::String => "String".to_owned(),
             Kind::Bytes => "PackedByteArray for bytes".to_owned(),
             Kind::Enum(_) => format!("int or a name of enum {}", field.type_name),
-            Kind::Message(_) => format!("Dictionary for message {}", field.type_name),
+            Kind::Message(index) => self.expected_for(&self.tables.messages[index as usize]),
             _ => format!("int for {}", field.type_name),
         };
         match self.next {
-            NextValue::Root => format!("Dictionary for message {}", self.root.name),
+            NextValue::Root => self.expected_for(self.root),
             NextValue::Name => "field name".to_owned(),
             NextValue::List(field) if field.kind.can_be_packed() => {
                 format!("Array or packed array for repeated {}", field.type_name)
@@ -225,6 +226,13 @@ impl<'s> MessageEncoder<'s> {
             | NextValue::Key(field)
             | NextValue::Element(field)
             | NextValue::Packed(field) => one(field),
+        }
+    }
+
+    fn expected_for(&self, message: &MessageTable) -> String {
+        match message.components {
+            Some(components) => format!("{} or Dictionary for message {}", components.ty, message.name),
+            None => format!("Dictionary for message {}", message.name),
         }
     }
 
@@ -393,6 +401,11 @@ impl<'s> Sink for MessageEncoder<'s> {
         }
     }
 
+    #[inline(never)]
+    fn fixed(&mut self, ty: VariantType, lanes: Lanes<'_>) -> Result<()> {
+        self.put_components(ty, lanes)
+    }
+
     #[inline(always)]
     fn packed(&mut self, ty: VariantType, lanes: Lanes<'_>) -> Result<()> {
         match (self.next, ty) {
@@ -406,7 +419,7 @@ impl<'s> Sink for MessageEncoder<'s> {
                 self.out.put_tagged(tag, field.tag.len, lanes.le.len() as u64)?;
                 self.out.put_bytes(lanes.le)
             }
-            (NextValue::List(field), _) => self.put_packed_numbers(field, ty, lanes.le),
+            (NextValue::List(field), _) => self.put_packed_numbers(field, ty, lanes),
             (NextValue::Unknown, VariantType::PackedByteArray) => self.put_unknown(lanes.le),
             _ => Err(self.refuse(ty)),
         }

@@ -1,5 +1,6 @@
 //! Errors of schemas, values and messages.
 
+use variant_codec::VariantType;
 use variant_codec::error::quoted;
 
 use crate::wire::MAX_NESTING;
@@ -61,6 +62,17 @@ pub enum Error {
         name: String,
         /// The full names of these messages.
         full_names: Vec<String>,
+    },
+
+    /// A message that cannot stand for a type.
+    #[error("message {message} cannot be a {ty}: {reason}")]
+    Unmappable {
+        /// The message.
+        message: String,
+        /// The type.
+        ty: VariantType,
+        /// The reason.
+        reason: String,
     },
 
     /// A key that is not a field of the message.

@@ -23,6 +23,7 @@
 mod buffer;
 mod charged;
 mod compile;
+mod components;
 mod decoder;
 mod descriptors;
 mod edition;

@@ -4,6 +4,9 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
+use variant_codec::VariantType;
+
+use crate::components::Components;
 use crate::error::{Error, Result};
 use crate::kind::{Class, Kind};
 use crate::wire::{Tag, Wire};
@@ -47,7 +50,7 @@ pub struct Message {
     pub(crate) index: u32,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Tables {
     pub messages: Vec<MessageTable>,
     pub enums: Vec<EnumTable>,
@@ -90,6 +93,32 @@ impl Schema {
                 Err(Error::Ambiguous { name: name.to_owned(), full_names })
             }
         }
+    }
+
+    /// Makes a value of type `ty` stand for the message with this name: a Vector2, Vector3 or Vector4, with or without
+    /// `i`, a Quaternion or a Color. The message must have exactly the fields of its components, such as `x` and `y`.
+    /// Encoding still accepts a Dictionary.
+    ///
+    /// ```
+    /// use variant_codec::{Value, VariantType};
+    /// use variant_protobuf::{DecodeOptions, EncodeOptions, Schema};
+    ///
+    /// let file = "syntax = \"proto3\"; message V2 { float x = 1; float y = 2; } message Unit { V2 at = 1; }";
+    /// let mut schema = Schema::compile("game.proto", |name| (name == "game.proto").then(|| file.to_owned()))?;
+    /// schema.map_message("V2", VariantType::Vector2)?;
+    /// let (unit, at) = (schema.message("Unit")?, Value::Vector2([1.0, 2.0].into()));
+    /// let bytes = unit.encode(&Value::from_iter([("at", at.clone())]), &EncodeOptions::default())?;
+    /// assert_eq!(unit.decode(&bytes, &DecodeOptions::default())?["at"], at);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Schema::message`]; also [`Error::Unmappable`].
+    pub fn map_message(&mut self, name: &str, ty: VariantType) -> Result<()> {
+        let index = self.message(name)?.index as usize;
+        let components = Components::of(&self.0.messages[index], ty)?;
+        Arc::make_mut(&mut self.0).messages[index].components = Some(components);
+        Ok(())
     }
 
     /// All messages except map entries, in the order of the files.
@@ -257,12 +286,14 @@ impl Field {
 /// The rank that means no field.
 pub(crate) const NONE: u16 = u16::MAX;
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct MessageTable {
     pub name: Box<str>,
     /// The fields, sorted by number. A field's rank is its index here.
     pub fields: Vec<Field>,
     pub is_map_entry: bool,
+    /// Present if a value with components stands for the message.
+    pub components: Option<Components>,
     pub oneofs: Vec<Box<str>>,
     pub required: usize,
     /// The start of this message in [`Tables::followers`].
@@ -312,6 +343,7 @@ impl MessageTable {
             required: fields.iter().filter(|field| field.is_required()).count(),
             fields,
             is_map_entry,
+            components: None,
             oneofs,
             first_follower: 0,
             dense: dense.into(),
@@ -357,7 +389,7 @@ fn hash(units: impl Iterator<Item = u32>) -> u32 {
     units.fold(0x811C_9DC5, |hash, unit| (hash ^ unit).wrapping_mul(0x0100_0193))
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct EnumTable {
     pub name: Box<str>,
     /// Whether the enum accepts only listed numbers, as in proto2.

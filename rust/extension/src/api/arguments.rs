@@ -1,7 +1,7 @@
 //! Conversion of arguments from scripts.
 
 use godot::builtin::Variant;
-use variant_codec::{Limits, Result};
+use variant_codec::{Error, Limits, Result, VariantType};
 use variant_engine::OrNull;
 
 use super::limits_class::FastVariantLimits;
@@ -41,4 +41,13 @@ pub fn held<T>(
     } else {
         encode(value, otherwise)
     }
+}
+
+/// The type with a script's number.
+///
+/// # Errors
+/// Fails if there is none.
+pub fn type_of(id: i64) -> Result<VariantType> {
+    let known = u8::try_from(id).ok().and_then(VariantType::from_id);
+    known.ok_or_else(|| Error::argument(format!("{id} is not a Variant.Type")))
 }

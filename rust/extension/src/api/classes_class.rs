@@ -132,7 +132,7 @@ impl FastVariantClasses {
             let folder = Folder::of(&engine::text_of(&folder), types);
             let added =
                 folder.map(|folder| Arc::make_mut(&mut *lock(&this.bind().registry)).add_folder(folder));
-            code("FastVariantClasses.allow_resources", added)
+            report::code("FastVariantClasses.allow_resources", added)
         })
     }
 
@@ -426,14 +426,4 @@ fn value_of(method: &str, read: Result<(Variant, usize)>) -> Variant {
         },
         |(value, _)| value,
     )
-}
-
-fn code(method: &str, added: Result<()>) -> Code {
-    match added {
-        Ok(()) => Code::OK,
-        Err(error) => {
-            report::failure(method, &error);
-            Code::ERR_INVALID_PARAMETER
-        }
-    }
 }

@@ -96,7 +96,9 @@ impl ErrorCode {
     fn of_message(error: &variant_protobuf::Error) -> Self {
         use variant_protobuf::Error as E;
         match error {
-            E::Schema { .. } | E::NoMessage(_) | E::Ambiguous { .. } => Self::BadSchema,
+            E::Schema { .. } | E::NoMessage(_) | E::Ambiguous { .. } | E::Unmappable { .. } => {
+                Self::BadSchema
+            }
             E::TooDeep => Self::TooDeep,
             E::NotCanonical(_) => Self::NotCanonical,
             E::LongVarint(_) | E::BadNumber { .. } | E::BadWireType { .. } | E::StrayEndGroup(_) => {

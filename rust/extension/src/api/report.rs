@@ -1,7 +1,7 @@
 //! Printed errors: one message per failure.
 
-use godot::global::{godot_error, godot_warn};
-use variant_codec::Error;
+use godot::global::{Error as Code, godot_error, godot_warn};
+use variant_codec::{Error, Result};
 
 use crate::files::FileError;
 use variant_live::batch::failed::Failed;
@@ -13,6 +13,17 @@ const NAMED: usize = 10;
 /// Prints the error of a call of `method`.
 pub fn failure(method: &str, error: &Error) {
     godot_error!("{method}: {error}.");
+}
+
+/// The engine's error code for a call of `method` with arguments that may be wrong. Prints the error.
+pub fn code(method: &str, result: Result<()>) -> Code {
+    match result {
+        Ok(()) => Code::OK,
+        Err(error) => {
+            failure(method, &error);
+            Code::ERR_INVALID_PARAMETER
+        }
+    }
 }
 
 /// Prints how many elements and keys a call of `method` dropped from typed containers; the engine drops them,

@@ -1,9 +1,10 @@
 //! The class FastProtobufSchema: encodes and decodes messages.
 
-use std::sync::{Mutex, OnceLock};
+use std::sync::Mutex;
 
 use godot::builtin::{AnyArray, AnyDictionary, Array, GString, PackedByteArray, PackedStringArray, Variant};
 use godot::classes::IRefCounted;
+use godot::global::Error as Code;
 use godot::meta::ToGodot;
 use godot::obj::{Gd, NewGd};
 use godot::prelude::{GodotClass, PhantomVar, VarArray, VarDictionary, godot_api};
@@ -12,7 +13,7 @@ use variant_codec::{Error, Limits, Result, Strictness};
 use variant_engine as engine;
 use variant_protobuf::{DecodeOptions, Defaults, EncodeOptions, Message, MessageEncoder, Schema, Wire};
 
-use super::arguments::{OptionalLimits, engine_limits, strict_limits};
+use super::arguments::{OptionalLimits, engine_limits, strict_limits, type_of};
 use super::guard::guard;
 use super::properties::properties;
 use super::result_class::FastVariantResult;
@@ -72,8 +73,8 @@ pub struct FastProtobufSchema {
     #[var(get, set)]
     defaults: PhantomVar<bool>,
     values: Mutex<Options>,
-    /// The schema; unset if a script made the object with `new()`, or the editor recreated it.
-    schema: OnceLock<Schema>,
+    /// The schema; `None` if a script made the object with `new()`, or the editor recreated it.
+    schema: Mutex<Option<Schema>>,
 }
 
 #[derive(Clone, Copy)]
@@ -169,6 +170,40 @@ impl FastProtobufSchema {
     fn from_text(text: GString) -> Option<Gd<Self>> {
         guard("FastProtobufSchema.from_text", || {
             or_report("FastProtobufSchema.from_text", protobuf::compile(&text))
+        })
+    }
+
+    /// Makes a value of [param value_type] stand for the messages of type [param message_name], both when encoding and when
+    /// decoding. [param value_type] is [constant TYPE_VECTOR2], [constant TYPE_VECTOR3], [constant TYPE_VECTOR4], one of these
+    /// with ints, [constant TYPE_QUATERNION] or [constant TYPE_COLOR]. The message must have exactly the fields of its
+    /// components: [code]x[/code], [code]y[/code], [code]z[/code], [code]w[/code], or [code]r[/code], [code]g[/code],
+    /// [code]b[/code], [code]a[/code]. A repeated field is a packed array if there is one for the type, otherwise a typed
+    /// [Array]. If the message cannot stand for the type, prints one error and returns an error code.
+    ///
+    /// ```gdscript
+    /// var schema := FastProtobufSchema.from_text("""
+    ///     syntax = "proto3";
+    ///     message Vec3 { float x = 1; float y = 2; float z = 3; }
+    ///     message Unit { Vec3 at = 1; repeated Vec3 path = 2; }
+    /// """)
+    /// schema.map_message("Vec3", TYPE_VECTOR3)
+    /// var bytes := schema.encode("Unit", {"at": Vector3(1, 2, 3), "path": PackedVector3Array([Vector3.UP])})
+    /// print(schema.decode("Unit", bytes))
+    /// ```
+    ///
+    /// ```text output
+    /// { "at": (1.0, 2.0, 3.0), "path": [(0.0, 1.0, 0.0)] }
+    /// ```
+    #[func(gd_self)]
+    fn map_message(this: Gd<Self>, message_name: GString, value_type: i64) -> Code {
+        guard("FastProtobufSchema.map_message", || {
+            let mapped = type_of(value_type).and_then(|ty| {
+                let this = this.bind();
+                let mut schema = lock(&this.schema);
+                let schema = schema.as_mut().ok_or_else(not_loaded)?;
+                Ok(schema.map_message(&engine::text_of(&message_name), ty)?)
+            });
+            report::code("FastProtobufSchema.map_message", mapped)
         })
     }
 
@@ -298,7 +333,8 @@ impl FastProtobufSchema {
     fn get_message_names(this: Gd<Self>) -> PackedStringArray {
         guard("FastProtobufSchema.get_message_names", || {
             let this = this.bind();
-            let messages = this.schema.get().into_iter().flat_map(Schema::messages);
+            let schema = lock(&this.schema).clone();
+            let messages = schema.iter().flat_map(Schema::messages);
             messages.map(|message| GString::from(message.name())).collect()
         })
     }
@@ -338,7 +374,7 @@ impl FastProtobufSchema {
 
 impl FastProtobufSchema {
     fn summary(&self) -> String {
-        let Some(schema) = self.schema.get() else { return "not loaded".to_owned() };
+        let Some(schema) = lock(&self.schema).clone() else { return "not loaded".to_owned() };
         let total = schema.messages().count();
         let names: Vec<String> =
             schema.messages().take(NAMED).map(|message| message.name().to_owned()).collect();
@@ -362,15 +398,12 @@ impl FastProtobufSchema {
     /// A schema for scripts, with default options.
     fn of(schema: Schema) -> Gd<Self> {
         let made = Self::new_gd();
-        made.bind().schema.get_or_init(|| schema);
+        *lock(&made.bind().schema) = Some(schema);
         made
     }
 
     fn message(&self, name: &GString) -> Result<Message> {
-        let schema = self.schema.get();
-        let schema = schema
-            .ok_or_else(|| Error::argument("schema was made with `new()`; use `load_file` or `from_text`"))?;
-        Ok(schema.message(&engine::text_of(name))?)
+        Ok(lock(&self.schema).as_ref().ok_or_else(not_loaded)?.message(&engine::text_of(name))?)
     }
 
     fn encoded(&self, name: &GString, message: &AnyDictionary) -> Result<PackedByteArray> {
@@ -411,6 +444,11 @@ impl Options {
     fn wire(self) -> Wire {
         if self.own_wire { Wire::Own } else { Wire::Protobuf }
     }
+}
+
+#[cold]
+fn not_loaded() -> Error {
+    Error::argument("schema was made with `new()`; use `load_file` or `from_text`")
 }
 
 /// The schema for scripts. After an error, prints it and returns `None`.

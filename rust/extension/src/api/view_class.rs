@@ -8,10 +8,10 @@ use godot::meta::ToGodot;
 use godot::obj::{Base, Gd};
 use godot::prelude::{GodotClass, VarDictionary, godot_api};
 use variant_codec::format::MAX_KEY_DEPTH;
-use variant_codec::{Error, ErrorKind, Result, VariantType};
+use variant_codec::{Error, ErrorKind, Result};
 use variant_engine::{ContainerType, DictionaryOrEmpty, Reader, ValueOrNull, text_of};
 
-use super::arguments::{OptionalLimits, strict_limits};
+use super::arguments::{OptionalLimits, strict_limits, type_of};
 use super::guard::guard;
 use super::result_class::FastVariantResult;
 use super::{report, summary};
@@ -381,11 +381,6 @@ fn no_elements() -> AnyArray {
 
 fn format(godot3: bool) -> Format {
     if godot3 { Format::Godot3 } else { Format::Godot4 }
-}
-
-fn type_of(id: i64) -> Result<VariantType> {
-    let known = u8::try_from(id).ok().and_then(VariantType::from_id);
-    known.ok_or_else(|| Error::argument(format!("{id} is not a Variant.Type")))
 }
 
 /// The columns by key, and the indexes of the rows that lack a field or have it with another type.

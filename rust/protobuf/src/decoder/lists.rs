@@ -42,7 +42,13 @@ impl<'a> MessageDecoder<'a> {
         let at = self.memory.found.get(records.start).map_or(0, |found| found.at as usize);
         match (self.array_type(field.kind), field.kind) {
             (VariantType::Array, Kind::Message(index)) => {
-                self.decode_messages(sink, self.message(index), records, depth, level)
+                let message = self.message(index);
+                match &message.components {
+                    Some(components) => {
+                        self.decode_list_of_components(sink, message, components, records, depth, level)
+                    }
+                    None => self.decode_messages(sink, message, records, depth, level),
+                }
             }
             (VariantType::Array, Kind::Bytes) => self.decode_byte_arrays(sink, records, depth),
             (VariantType::PackedStringArray, Kind::String) => self.decode_strings(sink, records),
@@ -93,7 +99,7 @@ impl<'a> MessageDecoder<'a> {
     }
 
     /// Opens an Array of `count` elements from these records.
-    fn begin_array<S: Sink>(
+    pub(super) fn begin_array<S: Sink>(
         &mut self,
         sink: &mut S,
         records: Range<usize>,

@@ -1,6 +1,6 @@
 //! Encodes repeated fields.
 
-use variant_codec::stream::Sink;
+use variant_codec::stream::{Lanes, Sink};
 use variant_codec::{Result, VariantType};
 
 use super::{MessageEncoder, NextValue, OpenArray};
@@ -31,14 +31,20 @@ impl<'s> MessageEncoder<'s> {
     }
 
     #[inline(never)]
-    pub(super) fn put_packed_numbers(&mut self, field: &'s Field, ty: VariantType, le: &[u8]) -> Result<()> {
+    pub(super) fn put_packed_numbers(
+        &mut self,
+        field: &'s Field,
+        ty: VariantType,
+        lanes: Lanes<'_>,
+    ) -> Result<()> {
         use VariantType as T;
 
+        let le = lanes.le;
         let width = match ty {
             T::PackedByteArray => 1,
             T::PackedInt32Array | T::PackedFloat32Array => 4,
             T::PackedInt64Array | T::PackedFloat64Array => 8,
-            _ => return Err(self.refuse(ty)),
+            _ => return self.put_packed_components(field, ty, lanes),
         };
         if !field.kind.can_be_packed() {
             return Err(self.refuse(ty));

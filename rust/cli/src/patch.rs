@@ -6,7 +6,7 @@ use variant_codec::{Error, View, frames, patch};
 
 use crate::convert::{elements, is_untyped_array, whole};
 use crate::failure::{Failure, Outcome};
-use crate::input::{self, Format, Holds, Input};
+use crate::input::{self, Format, Input};
 use crate::output::{self, Output, Target};
 
 /// Writes the patch from the old file to the new one. A file of records counts as one Array of the records.
@@ -34,13 +34,7 @@ pub fn write(
 /// Applies a patch to a file, and writes the result.
 pub fn apply(file: &Path, change: &Path, format: &Format, target: &Target, out: &mut Output) -> Outcome<()> {
     input::refuse_stdin_twice([file, change])?;
-    // Both files may be encrypted with the same pass or key.
-    let for_change = Format {
-        holds: Some(Holds::Value),
-        pass: format.pass.clone(),
-        key: format.key.clone(),
-        ..Format::default()
-    };
+    let for_change = Format { is_patch: true, ..Format::default() };
     let (file, change) = (Input::open(file, format)?, Input::open(change, &for_change)?);
     let failed = |error: Error| Failure::Data(format!("{} on {}: {error}", change.name, file.name));
     let limits = input::limits();

@@ -88,17 +88,6 @@ fn a_key_option_overrides_the_environment() {
 }
 
 #[test]
-fn a_patch_may_be_encrypted_like_the_file() {
-    let folder = Folder::new();
-    folder.write("old.dat", batch(&[player(1)]));
-    folder.write("new.dat", batch(&[player(1), player(2)]));
-    folder.gdvar(&["diff", "old.dat", "new.dat", "--patch", "change"]).good();
-    folder.gdvar(&["convert", "change", "--as", "value", "--encrypt", "pass", "--output", "secret"]).good();
-    let patched = folder.gdvar(&["patch", "old.dat", "secret", "--pass", "pass"]).good();
-    assert!(patched == folder.read("new.dat"));
-}
-
-#[test]
 fn hexadecimal_text_is_read_in_common_forms() {
     let folder = Folder::new();
     let hex = "0400 00000300000061626300";

@@ -216,6 +216,9 @@ pub enum Foreign {
     /// A ZIP archive.
     #[error("ZIP archive, not encoded values: use `ZIPReader`")]
     Zip,
+    /// A patch of `FastVariantPatch.diff`.
+    #[error("patch, not encoded values: use `FastVariantPatch.try_apply`, or `gdvar patch`")]
+    Patch,
     /// Other text.
     #[error(
         "text, not encoded values: `JSON.parse_string` reads JSON, and `str_to_var` the text of `var_to_str`"

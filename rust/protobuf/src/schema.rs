@@ -100,13 +100,14 @@ impl Schema {
     /// Encoding still accepts a Dictionary.
     ///
     /// ```
+    /// use variant_codec::value::Reals;
     /// use variant_codec::{Value, VariantType};
     /// use variant_protobuf::{DecodeOptions, EncodeOptions, Schema};
     ///
     /// let file = "syntax = \"proto3\"; message V2 { float x = 1; float y = 2; } message Unit { V2 at = 1; }";
     /// let mut schema = Schema::compile("game.proto", |name| (name == "game.proto").then(|| file.to_owned()))?;
     /// schema.map_message("V2", VariantType::Vector2)?;
-    /// let (unit, at) = (schema.message("Unit")?, Value::Vector2([1.0, 2.0].into()));
+    /// let (unit, at) = (schema.message("Unit")?, Value::Vector2(Reals::Single([1.0, 2.0])));
     /// let bytes = unit.encode(&Value::from_iter([("at", at.clone())]), &EncodeOptions::default())?;
     /// assert_eq!(unit.decode(&bytes, &DecodeOptions::default())?["at"], at);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

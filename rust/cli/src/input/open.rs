@@ -142,6 +142,7 @@ impl Input {
             Foreign::Text => from_hex(&self.raw()?).ok_or_else(|| {
                 damaged("text, not encoded values; `gdvar from-json` encodes JSON".to_owned())
             })?,
+            Foreign::Patch if format.is_patch => return Ok(self),
             foreign => return Err(damaged(foreign.to_string())),
         };
         Self { source: Box::new(Held(unwrapped)), ..self }.recognised(format, key, layers)

@@ -41,6 +41,9 @@ pub struct Format {
     /// Read only encodings that the engine itself writes.
     #[arg(skip)]
     pub is_canonical: bool,
+    /// Accept a patch.
+    #[arg(skip)]
+    pub is_patch: bool,
     /// The treatment of damage in a compressed file.
     #[arg(skip)]
     pub damage: Damage,

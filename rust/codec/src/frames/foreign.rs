@@ -15,7 +15,7 @@ const TESTED: usize = 64 << 10;
 impl Foreign {
     /// The format that the first bytes show. `None` for encoded values, records and unknown formats.
     pub fn by_head(bytes: &[u8]) -> Option<Self> {
-        let marks: [(&[u8], Self); 7] = [
+        let marks: [(&[u8], Self); 8] = [
             (b"GDEC\x01\0\0\0", Self::EncryptedByGodot3),
             (b"GDEC", Self::Encrypted),
             (b"GCPF", Self::Compressed),
@@ -23,6 +23,7 @@ impl Foreign {
             (b"RSCC", Self::Resource),
             (b"\x89PNG", Self::Png),
             (b"PK\x03\x04", Self::Zip),
+            (b"FVP", Self::Patch),
         ];
         if let Some((_, found)) = marks.iter().find(|(mark, _)| bytes.starts_with(mark)) {
             return Some(*found);

@@ -20,6 +20,7 @@ mod parts;
 mod patches;
 mod precision;
 mod runs;
+mod saves;
 mod serde;
 mod text;
 mod values;

@@ -144,6 +144,9 @@ pub enum ErrorKind {
         /// The type of the container that was searched.
         found: VariantType,
     },
+    /// A damaged save.
+    #[error(transparent)]
+    Save(SaveDamage),
     /// An invalid patch, or one that does not fit the value, with the reason.
     #[error("{0}")]
     Patch(Cow<'static, str>),
@@ -176,6 +179,18 @@ pub enum ErrorKind {
     /// An error from a source or sink of another crate.
     #[error("{0}")]
     Other(OtherError),
+}
+
+/// The damage of a save.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SaveDamage {
+    /// The sum is missing.
+    #[error("the save is cut off: its end is missing")]
+    CutOff,
+    /// The bytes do not have the sum.
+    #[error("the save has changed since it was written: its bytes do not match its sum")]
+    Changed,
 }
 
 /// A format other than records. The message names the format and says how to read it.

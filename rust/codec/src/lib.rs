@@ -46,6 +46,7 @@ pub mod limits;
 pub mod outline;
 mod output;
 pub mod patch;
+pub mod saves;
 #[cfg(feature = "serde")]
 pub mod serde;
 mod skim;

@@ -21,7 +21,7 @@ use crate::stamp::{Stamp, id};
 ///
 /// # Errors
 /// Fails if the file cannot be written. It is then unchanged, and no temporary file is left.
-pub fn replace(place: &Path, chunks: &[Vec<u8>]) -> Result<(), Failure> {
+pub fn replace(place: &Path, chunks: &[impl AsRef<[u8]>]) -> Result<(), Failure> {
     replace_if(place, |_| Ok(()), chunks)
 }
 
@@ -31,7 +31,7 @@ pub fn replace(place: &Path, chunks: &[Vec<u8>]) -> Result<(), Failure> {
 /// # Errors
 /// [`Failure::System`] with [`io::ErrorKind::AlreadyExists`] if the file exists; otherwise fails as
 /// [`replace`] does.
-pub fn create(place: &Path, chunks: &[Vec<u8>]) -> Result<(), Failure> {
+pub fn create(place: &Path, chunks: &[impl AsRef<[u8]>]) -> Result<(), Failure> {
     let is_new = |old: Option<&Metadata>| match old {
         None => Ok(()),
         Some(_) => Err(io::Error::from(io::ErrorKind::AlreadyExists).into()),
@@ -44,7 +44,7 @@ pub fn create(place: &Path, chunks: &[Vec<u8>]) -> Result<(), Failure> {
 ///
 /// # Errors
 /// Fails as [`replace`] does, or with [`Failure::Changed`].
-pub fn replace_read(place: &Path, read: &Stamp, chunks: &[Vec<u8>]) -> Result<(), Failure> {
+pub fn replace_read(place: &Path, read: &Stamp, chunks: &[impl AsRef<[u8]>]) -> Result<(), Failure> {
     let is_as_read = |old: Option<&Metadata>| match old.map(Stamp::of).transpose()? {
         Some(old) if old.is_unchanged_since(read) => Ok(()),
         _ => Err(Failure::Changed),
@@ -55,7 +55,7 @@ pub fn replace_read(place: &Path, read: &Stamp, chunks: &[Vec<u8>]) -> Result<()
 fn replace_if(
     place: &Path,
     check: impl Fn(Option<&Metadata>) -> Result<(), Failure>,
-    chunks: &[Vec<u8>],
+    chunks: &[impl AsRef<[u8]>],
 ) -> Result<(), Failure> {
     // If others create the file before the new file gets its name, the next attempt locks their file and
     // replaces it.
@@ -71,7 +71,7 @@ fn replace_if(
 fn replace_now(
     place: &Path,
     check: impl Fn(Option<&Metadata>) -> Result<(), Failure>,
-    chunks: &[Vec<u8>],
+    chunks: &[impl AsRef<[u8]>],
     replaces_any: bool,
 ) -> Result<(), Failure> {
     // The old file is opened without truncating it, to check write permission.
@@ -87,7 +87,7 @@ fn replace_now(
         if let Some(like) = &like {
             access::copy_permissions(file, like)?;
         }
-        chunks.iter().try_for_each(|chunk| file.write_all(chunk))?;
+        chunks.iter().try_for_each(|chunk| file.write_all(chunk.as_ref()))?;
         access::sync(file)
     };
     let (_file, beside) = create_temporary(folder, fill)?;

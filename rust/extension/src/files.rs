@@ -36,12 +36,20 @@ impl From<&FileError> for io::Error {
     }
 }
 
+/// The contents of a file that is written.
+#[derive(Clone, Copy)]
+pub enum Holds {
+    /// This many records.
+    Records(usize),
+    /// One value, with its summary.
+    Value,
+}
+
 /// What a call wrote to a file.
 #[derive(Clone)]
 pub struct Saved {
-    /// The number of records.
-    pub records: usize,
-    /// Their size, lengths included.
+    pub holds: Holds,
+    /// The size of what was written.
     pub bytes: usize,
     /// The path as the script passed it.
     pub path: String,
@@ -86,9 +94,9 @@ impl Target {
         self.place == other.place
     }
 
-    /// The report of `records` records of `bytes` bytes in all, written to this file.
-    pub fn saved(&self, records: usize, bytes: usize) -> Saved {
-        Saved { records, bytes, path: self.name.clone() }
+    /// The report of `bytes` bytes written to this file.
+    pub fn saved(&self, holds: Holds, bytes: usize) -> Saved {
+        Saved { holds, bytes, path: self.name.clone() }
     }
 
     /// The current stamp of the file; `None` if there is no file.
@@ -232,7 +240,7 @@ fn read_with(
 ///
 /// # Errors
 /// Fails if the file cannot be written. It is then unchanged.
-pub fn replace(target: &Target, turn: Turn, parts: &[Vec<u8>]) -> Result<(), FileError> {
+pub fn replace(target: &Target, turn: Turn, parts: &[impl AsRef<[u8]>]) -> Result<(), FileError> {
     turn.take(|| disk::replace(&target.place, parts)).map_err(|failure| target.error(&failure))?;
     keep();
     Ok(())

@@ -9,14 +9,16 @@ use godot::init::is_main_thread;
 use godot::meta::Element;
 use variant_codec::sync::lock;
 use variant_codec::{Error, Limits, Result, Strictness};
-use variant_engine::{GivenArray, OwnArray, text_of};
+use variant_engine::{GivenArray, OwnArray, OwnedBytes, text_of};
 
-use crate::files::{self, FileError, Saved, Target};
+use crate::files::{self, FileError, Holds, Saved, Target};
+use crate::saves::{self, Damaged, Loaded};
 use variant_live::batch::failed::{Failed, Reasons};
 use variant_live::batch::gathering::Batch;
 use variant_live::batch::records::{Unpacked, Unpacking};
 use variant_live::batch::{self, OwnedBuffer};
 use variant_live::decode::built::CreatedObjects;
+use variant_live::decode::decoding::Decoding;
 use variant_live::panics::catch_panic;
 use variant_live::threads::background::{self, Lane};
 use variant_live::threads::progress::Progress;
@@ -47,6 +49,8 @@ pub enum Outcome {
     Decoded(OwnArray<Variant>, Failed, CreatedObjects),
     /// The values of the file with this path.
     Loaded(Unpacked, String),
+    /// The value of the save at this path.
+    LoadedValue(std::result::Result<Loaded, Damaged>, String),
     /// What was written to a file.
     Saved(Saved),
     /// No file was written, because these values cannot be encoded.
@@ -148,7 +152,19 @@ impl Job {
 
     /// Reads a file of records.
     pub fn load(path: &GString, limits: Limits) -> Arc<Self> {
-        let job = Self::new(Stage::Away, RunsOn::of(&limits), BUDGET, false);
+        Self::reading(path, limits.clone(), RunsOn::of(&limits), |bytes, path| {
+            Box::new(LoadSlices { unpacking: Unpacking::of(bytes, limits), path })
+        })
+    }
+
+    /// Reads a file, and goes on with the work that `make` returns for its bytes and path.
+    fn reading(
+        path: &GString,
+        limits: Limits,
+        runs_on: RunsOn,
+        make: impl FnOnce(PackedByteArray, String) -> Box<dyn Slices> + Send + 'static,
+    ) -> Arc<Self> {
+        let job = Self::new(Stage::Away, runs_on, BUDGET, false);
         let (same, name, target) = (Arc::clone(&job), text_of(path), Target::of(path));
         let asked = Instant::now();
         run(Lane::Reading, &job, || {
@@ -162,10 +178,7 @@ impl Job {
                 // until this thread is free.
                 let turn = target.as_ref().map(Target::turn);
                 match files::read_records(&GString::from(&name), target.as_ref().zip(turn), &limits, asked) {
-                    Ok(file) => {
-                        let unpacking = Unpacking::of(file.bytes, limits);
-                        same.go_on(Box::new(LoadSlices { unpacking, path: name }));
-                    }
+                    Ok(file) => same.go_on(make(file.bytes, name)),
                     Err(error) => same.finish(Outcome::File(error)),
                 }
             })
@@ -173,24 +186,30 @@ impl Job {
         job
     }
 
-    /// Replaces a file in the background with `parts`, which hold `count` records. Calls `on_error` on the thread that
-    /// writes.
+    /// Reads a save, and decodes its value: on the main thread, in one slice, if scripts may run.
+    pub fn load_value(path: &GString, limits: Limits) -> Arc<Self> {
+        Self::reading(path, saves::of_file(&limits), RunsOn::of(&limits), move |bytes, path| {
+            Box::new(LoadValue { bytes: OwnedBytes::new(bytes), limits, path, loaded: None })
+        })
+    }
+
+    /// Replaces a file in the background with `parts`, which have `holds`. Calls `on_error` on the thread that writes.
     pub fn save(
         target: Target,
-        count: usize,
-        parts: Vec<Vec<u8>>,
+        holds: Holds,
+        parts: Vec<impl AsRef<[u8]> + Send + 'static>,
         on_error: impl FnOnce(&FileError) + Send + 'static,
     ) -> Arc<Self> {
         let job = Self::new(Stage::Away, RunsOn::Anywhere, BUDGET, true);
-        let (same, bytes) = (Arc::clone(&job), parts.iter().map(Vec::len).sum());
-        job.progress.set_total(count);
+        let (same, bytes) = (Arc::clone(&job), parts.iter().map(|part| part.as_ref().len()).sum());
+        job.progress.set_total(if let Holds::Records(count) = holds { count } else { 1 });
         run(Lane::Writing, &job, || {
             let turn = target.turn();
             Box::new(move || {
                 let written = files::replace(&target, turn, &parts);
                 same.progress.advance(usize::MAX);
                 same.finish(match written {
-                    Ok(()) => Outcome::Saved(target.saved(count, bytes)),
+                    Ok(()) => Outcome::Saved(target.saved(holds, bytes)),
                     Err(error) => {
                         on_error(&error);
                         Outcome::File(error)
@@ -473,6 +492,36 @@ impl Slices for DecodeSlices {
     fn finish(self: Box<Self>) -> Outcome {
         let Totals { done, failed, created } = self.totals;
         Outcome::Decoded(done, failed, created)
+    }
+}
+
+struct LoadValue {
+    bytes: OwnedBytes,
+    limits: Limits,
+    path: String,
+    loaded: Option<std::result::Result<Loaded, Damaged>>,
+}
+
+impl Slices for LoadValue {
+    fn step(&mut self, _count: usize) -> bool {
+        let limits = &self.limits;
+        self.loaded = Some(saves::load(self.bytes.get().clone(), limits, |input, part| {
+            Decoding::strict(limits).decode(input, part).map(|(built, _)| built)
+        }));
+        false
+    }
+
+    fn progress(&self) -> (usize, usize) {
+        (self.loaded.is_some().into(), 1)
+    }
+
+    fn runs_scripts(&self) -> bool {
+        self.limits.allow_objects
+    }
+
+    fn finish(self: Box<Self>) -> Outcome {
+        let Self { loaded, path, .. } = *self;
+        loaded.map_or(Outcome::Cancelled, |loaded| Outcome::LoadedValue(loaded, path))
     }
 }
 

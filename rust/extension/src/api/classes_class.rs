@@ -1,26 +1,28 @@
 //! The class FastVariantClasses: objects of registered classes as plain data.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use godot::builtin::{GString, PackedByteArray, PackedStringArray, Variant};
 use godot::classes::{IRefCounted, Object, Script};
 use godot::global::Error as Code;
 use godot::meta::ToGodot;
 use godot::obj::Gd;
-use godot::prelude::{AnyArray, GodotClass, godot_api};
+use godot::prelude::{AnyArray, GodotClass, PhantomVar, godot_api};
 use variant_codec::sync::lock;
 use variant_codec::{Error, Limits, Result};
-use variant_engine::{self as engine, HeldObject};
+use variant_engine::{self as engine, DictionaryOrEmpty, HeldObject};
 
 use super::arguments::{OptionalLimits, strict_limits};
 use super::class_class::{FastVariantClass, SharedRegistry};
-use super::file_calls::{load, write, write_later};
+use super::file_calls::{load, load_summary, load_value, write, write_later};
 use super::guard::guard;
 use super::job_class::FastVariantJob;
 use super::result_class::FastVariantResult;
 use super::{report, summary};
-use crate::files;
+use crate::files::{self, Holds};
 use crate::json;
+use crate::saves::{self, Chunk};
 use variant_live::batch::registered;
 use variant_live::classes::class::{Class, Registration};
 use variant_live::classes::registry::Registry;
@@ -63,7 +65,24 @@ use variant_live::value;
 #[derive(GodotClass)]
 #[class(tool, init, base=RefCounted)]
 pub struct FastVariantClasses {
+    /// If [code]true[/code], [method save] and [method save_async] compress the value with zstd.
+    #[var(get, set)]
+    compress: PhantomVar<bool>,
+    compresses: AtomicBool,
     registry: SharedRegistry,
+}
+
+#[godot_api]
+impl FastVariantClasses {
+    #[func]
+    fn get_compress(&self) -> bool {
+        guard("FastVariantClasses.compress", || self.compresses.load(Ordering::Relaxed))
+    }
+
+    #[func]
+    fn set_compress(&self, compress: bool) {
+        guard("FastVariantClasses.compress", || self.compresses.store(compress, Ordering::Relaxed));
+    }
 }
 
 #[godot_api]
@@ -84,7 +103,7 @@ impl IRefCounted for FastVariantClasses {
 /// The maximum number of classes that a summary names.
 const NAMED: usize = 3;
 
-#[godot_api]
+#[godot_api(secondary)]
 impl FastVariantClasses {
     /// Registers the class of [param script], a script of this project such as [code]Hero[/code] or an inner class.
     /// [param name] is the name in the data; the default is the script's [code]class_name[/code]. Never change it while
@@ -222,6 +241,75 @@ impl FastVariantClasses {
         })
     }
 
+    /// Encodes [param value], and replaces the file at [param path] with it. Its objects must be of
+    /// registered classes.
+    ///
+    /// [param summary] is for menus: [method load_summary] reads it without the value. With [member compress], the value is compressed with zstd. A sum in the file finds
+    /// accidents, such as a truncated file or a flipped bit, but not cheaters. [code]docs/saves.md[/code] describes the file.
+    ///
+    /// The save is atomic: even after a crash, the file has either the old or the new content. [param path] is as for
+    /// [method FastVariantCodec.save_batch]. If the value cannot be encoded or the file cannot be written, the result has the reason, for a
+    /// message to the player; one error is printed, too, and the file is unchanged.
+    #[func(gd_self)]
+    fn save(
+        this: Gd<Self>,
+        path: GString,
+        value: Variant,
+        #[opt(default = DictionaryOrEmpty::empty())] summary: DictionaryOrEmpty,
+    ) -> Gd<FastVariantResult> {
+        guard("FastVariantClasses.save", || {
+            let chunks = || Self::saved(&this, &value, summary);
+            write("FastVariantClasses.save", &path, Holds::Value, chunks, files::replace)
+        })
+    }
+
+    /// Loads the value that [method save] wrote to the file at [param path]. Prints nothing. Otherwise works like
+    /// [method FastVariantCodec.load] and [method try_decode] with the same [param limits].
+    #[func(gd_self)]
+    fn load(
+        this: Gd<Self>,
+        path: GString,
+        #[opt(default = OptionalLimits::NULL)] limits: OptionalLimits,
+    ) -> Gd<FastVariantResult> {
+        guard("FastVariantClasses.load", || {
+            let (registry, limits) = (Self::registry(&this), class_limits(limits));
+            load_value(&path, &limits, |input, part| {
+                let read = Decoding::strict(&limits).decode_registered(input, part, &registry, None);
+                read.map(|(built, _)| built)
+            })
+        })
+    }
+
+    /// Reads the summary in the file at [param path], as [method FastVariantCodec.load_summary] does with the same
+    /// [param limits].
+    #[func(gd_self)]
+    fn load_summary(
+        this: Gd<Self>,
+        path: GString,
+        #[opt(default = OptionalLimits::NULL)] limits: OptionalLimits,
+    ) -> Gd<FastVariantResult> {
+        guard("FastVariantClasses.load_summary", || {
+            let _held = this;
+            load_summary(&path, &class_limits(limits))
+        })
+    }
+
+    /// Encodes [param value] immediately, and replaces the file at [param path] in the background, as [method save] does
+    /// with the same [param summary]. You may change the value as soon as the call returns. Otherwise works like
+    /// [method FastVariantCodec.save_batch_async].
+    #[func(gd_self)]
+    fn save_async(
+        this: Gd<Self>,
+        path: GString,
+        value: Variant,
+        #[opt(default = DictionaryOrEmpty::empty())] summary: DictionaryOrEmpty,
+    ) -> Gd<FastVariantJob> {
+        guard("FastVariantClasses.save_async", || {
+            let chunks = || Self::saved(&this, &value, summary);
+            write_later("FastVariantClasses.save_async", &path, Holds::Value, chunks)
+        })
+    }
+
     /// Encodes each element of [param values], an Array, and replaces the file at [param path] with the records, as
     /// [method FastVariantCodec.save_batch] does. If a value cannot be encoded, or an object is in two of them, returns an
     /// error and leaves the file unchanged: records are read one by one, so two objects would be read. To keep one object,
@@ -230,7 +318,7 @@ impl FastVariantClasses {
     fn save_batch(this: Gd<Self>, path: GString, values: AnyArray) -> Gd<FastVariantResult> {
         guard("FastVariantClasses.save_batch", || {
             let frame = || registered::frame(&values, &Self::registry(&this));
-            write("FastVariantClasses.save_batch", &path, values.len(), frame, files::replace)
+            write("FastVariantClasses.save_batch", &path, Holds::Records(values.len()), frame, files::replace)
         })
     }
 
@@ -241,7 +329,13 @@ impl FastVariantClasses {
     fn append_batch(this: Gd<Self>, path: GString, values: AnyArray) -> Gd<FastVariantResult> {
         guard("FastVariantClasses.append_batch", || {
             let frame = || registered::frame(&values, &Self::registry(&this));
-            write("FastVariantClasses.append_batch", &path, values.len(), frame, files::append)
+            write(
+                "FastVariantClasses.append_batch",
+                &path,
+                Holds::Records(values.len()),
+                frame,
+                files::append,
+            )
         })
     }
 
@@ -270,7 +364,7 @@ impl FastVariantClasses {
     fn save_batch_async(this: Gd<Self>, path: GString, values: AnyArray) -> Gd<FastVariantJob> {
         guard("FastVariantClasses.save_batch_async", || {
             let frame = || registered::frame(&values, &Self::registry(&this));
-            write_later("FastVariantClasses.save_batch_async", &path, values.len(), frame)
+            write_later("FastVariantClasses.save_batch_async", &path, Holds::Records(values.len()), frame)
         })
     }
 
@@ -366,6 +460,13 @@ impl FastVariantClasses {
 }
 
 impl FastVariantClasses {
+    /// The file for a value.
+    fn saved(this: &Gd<Self>, value: &Variant, summary: DictionaryOrEmpty) -> Result<Vec<Chunk>> {
+        let compress = this.bind().compresses.load(Ordering::Relaxed);
+        let value = value::encode_registered(value, &Self::registry(this))?;
+        saves::chunks(&summary.get().to_variant(), value, compress)
+    }
+
     fn registry(this: &Gd<Self>) -> Arc<Registry> {
         Arc::clone(&lock(&this.bind().registry))
     }

@@ -7,16 +7,18 @@ use godot::builtin::{AnyArray, Array, GString, PackedByteArray, Variant};
 use godot::meta::ToGodot;
 use godot::obj::Gd;
 use godot::prelude::{GodotClass, VarArray, godot_api};
-use variant_codec::Error;
+use variant_codec::{Error, Result};
+use variant_engine::DictionaryOrEmpty;
 
 use super::arguments::{OptionalLimits, engine_limits, held, strict_limits};
-use super::file_calls::{load, write, write_later};
+use super::file_calls::{load, load_summary, load_value, write, write_later};
 use super::guard::guard;
 use super::job_class::{self, FastVariantJob};
 use super::report;
 use super::result_class::FastVariantResult;
-use crate::files;
+use crate::files::{self, Holds};
 use crate::jobs::Job;
+use crate::saves::{self, Chunk};
 use variant_live::batch::failed::Reasons;
 use variant_live::batch::{self, records};
 use variant_live::decode::decoding::Decoding;
@@ -119,6 +121,88 @@ impl FastVariantCodec {
         })
     }
 
+    /// Encodes [param value], and replaces the file at [param path] with it. Only [FastVariantClasses] can save objects.
+    ///
+    /// [param summary] is for menus: [method load_summary] reads it without the value. With [param compress], the value is compressed with zstd. A sum in the file finds
+    /// accidents, such as a truncated file or a flipped bit, but not cheaters. [code]docs/saves.md[/code] describes the file.
+    ///
+    /// The save is atomic: even after a crash, the file has either the old or the new content. [param path] is as for
+    /// [method save_batch]. If the value cannot be encoded or the file cannot be written, the result has the reason, for a
+    /// message to the player; one error is printed, too, and the file is unchanged.
+    #[func]
+    fn save(
+        path: GString,
+        value: Variant,
+        #[opt(default = DictionaryOrEmpty::empty())] summary: DictionaryOrEmpty,
+        #[opt(default = false)] compress: bool,
+    ) -> Gd<FastVariantResult> {
+        guard("FastVariantCodec.save", || {
+            let chunks = || saved(&value, summary, compress);
+            write("FastVariantCodec.save", &path, Holds::Value, chunks, files::replace)
+        })
+    }
+
+    /// Loads the value that [method save] wrote to the file at [param path]. Prints nothing.
+    ///
+    /// The result's [member FastVariantResult.value] is the value. If the file is cut off or has changed, the error is
+    /// [constant BAD_SAVE], and the value is what can still be read, or [code]null[/code]: do not trust it. Also loads a
+    /// file with one record of [method save_batch] or [method FileAccess.store_var], or one value of [method encode].
+    /// The default [param limits] are [method FastVariantLimits.for_save_files]; they apply to the value.
+    #[func]
+    fn load(
+        path: GString,
+        #[opt(default = OptionalLimits::NULL)] limits: OptionalLimits,
+    ) -> Gd<FastVariantResult> {
+        guard("FastVariantCodec.load", || {
+            let limits = strict_limits(limits);
+            load_value(&path, &limits, |input, part| {
+                Decoding::strict(&limits).decode(input, part).map(|(built, _)| built)
+            })
+        })
+    }
+
+    /// Reads the summary in the file at [param path], which [method save] wrote, without reading the value. Prints
+    /// nothing.
+    ///
+    /// The result's [member FastVariantResult.value] is the Dictionary. If the file is cut off, the error is
+    /// [constant BAD_SAVE]; a change inside the value is found only by [method load].
+    #[func]
+    fn load_summary(
+        path: GString,
+        #[opt(default = OptionalLimits::NULL)] limits: OptionalLimits,
+    ) -> Gd<FastVariantResult> {
+        guard("FastVariantCodec.load_summary", || load_summary(&path, &strict_limits(limits)))
+    }
+
+    /// Encodes [param value] immediately, and replaces the file at [param path] in the background, as [method save] does
+    /// with the same [param summary] and [param compress]. You may change the value as soon as the call returns. Otherwise
+    /// works like [method save_batch_async].
+    #[func]
+    fn save_async(
+        path: GString,
+        value: Variant,
+        #[opt(default = DictionaryOrEmpty::empty())] summary: DictionaryOrEmpty,
+        #[opt(default = false)] compress: bool,
+    ) -> Gd<FastVariantJob> {
+        guard("FastVariantCodec.save_async", || {
+            let chunks = || saved(&value, summary, compress);
+            write_later("FastVariantCodec.save_async", &path, Holds::Value, chunks)
+        })
+    }
+
+    /// Loads the file at [param path] as [method load] does with the same [param limits], in the background, after saves
+    /// started earlier. With [member FastVariantLimits.allow_objects], setters run, so the main thread decodes the value
+    /// in one frame.
+    #[func]
+    fn load_async(
+        path: GString,
+        #[opt(default = OptionalLimits::NULL)] limits: OptionalLimits,
+    ) -> Gd<FastVariantJob> {
+        guard("FastVariantCodec.load_async", || {
+            job_class::start(Job::load_value(&path, strict_limits(limits)))
+        })
+    }
+
     /// Encodes each element of [param values], a typed or untyped Array, in parallel, and replaces the file at
     /// [param path] with the records. They are length-prefixed, as with [method FileAccess.store_var]:
     /// [method load_batch] reads all of them, [method FileAccess.get_var] one by one.
@@ -144,7 +228,7 @@ impl FastVariantCodec {
     ) -> Gd<FastVariantResult> {
         guard("FastVariantCodec.save_batch", || {
             let frame = || records::frame(&values, full_objects);
-            write("FastVariantCodec.save_batch", &path, values.len(), frame, files::replace)
+            write("FastVariantCodec.save_batch", &path, Holds::Records(values.len()), frame, files::replace)
         })
     }
 
@@ -166,7 +250,7 @@ impl FastVariantCodec {
     ) -> Gd<FastVariantResult> {
         guard("FastVariantCodec.append_batch", || {
             let frame = || records::frame(&values, full_objects);
-            write("FastVariantCodec.append_batch", &path, values.len(), frame, files::append)
+            write("FastVariantCodec.append_batch", &path, Holds::Records(values.len()), frame, files::append)
         })
     }
 
@@ -265,7 +349,7 @@ impl FastVariantCodec {
     ) -> Gd<FastVariantJob> {
         guard("FastVariantCodec.save_batch_async", || {
             let frame = || records::frame(&values, full_objects);
-            write_later("FastVariantCodec.save_batch_async", &path, values.len(), frame)
+            write_later("FastVariantCodec.save_batch_async", &path, Holds::Records(values.len()), frame)
         })
     }
 
@@ -332,4 +416,9 @@ impl FastVariantCodec {
             }
         })
     }
+}
+
+/// The file for a plain value.
+fn saved(value: &Variant, summary: DictionaryOrEmpty, compress: bool) -> Result<Vec<Chunk>> {
+    saves::chunks(&summary.get().to_variant(), value::encode(value, Objects::Refused, true)?, compress)
 }

@@ -82,6 +82,7 @@ impl From<&Error> for ErrorCode {
             ErrorKind::Internal(_) => Self::InternalError,
             ErrorKind::Godot3Object(_) | ErrorKind::Object(_) => Self::ObjectRefused,
             ErrorKind::NotFound { .. } => Self::NotFound,
+            ErrorKind::Save(_) => Self::BadSave,
             ErrorKind::Patch(_) => Self::BadPatch,
             ErrorKind::UnexpectedType { .. } => Self::BadArgument,
             // Only Rust callers of `variant_codec` can get these errors.

@@ -1,54 +1,79 @@
 //! Writing and reading files of records, for the classes that do so.
 
+use std::ops::Range;
 use std::time::Instant;
 
-use godot::builtin::{GString, PackedByteArray};
+use godot::builtin::{GString, PackedByteArray, Variant};
 use godot::obj::Gd;
-use variant_codec::Limits;
+use variant_codec::{Error, Limits};
 use variant_engine as engine;
 use variant_live::batch::failed::Failed;
 use variant_live::batch::records::Unpacked;
+use variant_live::decode::built::Built;
+use variant_live::decode::decoding::Decoding;
+use variant_live::decode::input::Input;
 
 use super::job_class::{self, FastVariantJob};
 use super::report;
 use super::result_class::FastVariantResult;
 use crate::file_queue::Turn;
-use crate::files::{self, FileError, Target};
+use crate::files::{self, FileError, Holds, Target};
 use crate::jobs::{Job, Outcome};
+use crate::saves::{self, NoSummary};
 
-/// Where and what to write.
-type Prepared = (Target, Vec<Vec<u8>>);
+/// The reason why there is nothing to write.
+pub enum NotEncoded {
+    Items(Failed),
+    Value(Error),
+}
 
-/// Resolves a path and encodes records. Prints a failure as one of `method`.
-fn prepared(
+impl From<Failed> for NotEncoded {
+    fn from(failed: Failed) -> Self {
+        Self::Items(failed)
+    }
+}
+
+impl From<Error> for NotEncoded {
+    fn from(error: Error) -> Self {
+        Self::Value(error)
+    }
+}
+
+/// Resolves a path, and makes the parts of the file. Prints a failure as one of `method`.
+fn prepared<C, E: Into<NotEncoded>>(
     method: &str,
     path: &GString,
-    frame: impl FnOnce() -> Result<Vec<Vec<u8>>, Failed>,
-) -> Result<Prepared, Outcome> {
+    encode: impl FnOnce() -> Result<Vec<C>, E>,
+) -> Result<(Target, Vec<C>), Outcome> {
     let target = Target::of(path).map_err(|error| {
         report::file(method, &error);
         Outcome::File(error)
     })?;
-    let parts = frame().map_err(|failed| {
-        report::batch(method, &failed);
-        Outcome::NotSaved(failed)
+    let parts = encode().map_err(|error| match error.into() {
+        NotEncoded::Items(failed) => {
+            report::batch(method, &failed);
+            Outcome::NotSaved(failed)
+        }
+        NotEncoded::Value(error) => {
+            report::failure(method, &error);
+            Outcome::Failed(error)
+        }
     })?;
     Ok((target, parts))
 }
 
-/// Writes `count` records to a file. A failure is printed, too, so that a save that nobody checks does not fail in
-/// silence.
-pub fn write(
+/// Writes a file with `holds`. A failure is printed, too, so that a save that nobody checks does not fail in silence.
+pub fn write<C: AsRef<[u8]>, E: Into<NotEncoded>>(
     method: &str,
     path: &GString,
-    count: usize,
-    frame: impl FnOnce() -> Result<Vec<Vec<u8>>, Failed>,
-    write: impl FnOnce(&Target, Turn, &[Vec<u8>]) -> Result<(), FileError>,
+    holds: Holds,
+    encode: impl FnOnce() -> Result<Vec<C>, E>,
+    write: impl FnOnce(&Target, Turn, &[C]) -> Result<(), FileError>,
 ) -> Gd<FastVariantResult> {
-    let outcome = prepared(method, path, frame).map_or_else(
+    let outcome = prepared(method, path, encode).map_or_else(
         |not_written| not_written,
         |(target, parts)| match write(&target, target.turn(), &parts) {
-            Ok(()) => Outcome::Saved(target.saved(count, parts.iter().map(Vec::len).sum())),
+            Ok(()) => Outcome::Saved(target.saved(holds, parts.iter().map(|part| part.as_ref().len()).sum())),
             Err(error) => {
                 report::file(method, &error);
                 Outcome::File(error)
@@ -58,17 +83,53 @@ pub fn write(
     FastVariantResult::of_job(outcome).0
 }
 
-/// Encodes `count` records, and replaces a file with them in the background. A failure is printed, too.
-pub fn write_later(
+/// Replaces a file in the background with one that has `holds`. A failure is printed, too.
+pub fn write_later<C: AsRef<[u8]> + Send + 'static, E: Into<NotEncoded>>(
     method: &'static str,
     path: &GString,
-    count: usize,
-    frame: impl FnOnce() -> Result<Vec<Vec<u8>>, Failed>,
+    holds: Holds,
+    encode: impl FnOnce() -> Result<Vec<C>, E>,
 ) -> Gd<FastVariantJob> {
-    job_class::start(match prepared(method, path, frame) {
-        Ok((target, parts)) => Job::save(target, count, parts, move |error| report::file(method, error)),
+    job_class::start(match prepared(method, path, encode) {
+        Ok((target, parts)) => Job::save(target, holds, parts, move |error| report::file(method, error)),
         Err(not_written) => Job::done(not_written),
     })
+}
+
+/// Reads a save, and decodes its value.
+pub fn load_value(
+    path: &GString,
+    limits: &Limits,
+    decode: impl FnMut(&Input<'_>, Range<usize>) -> variant_codec::Result<Built>,
+) -> Gd<FastVariantResult> {
+    let (target, asked) = (Target::of(path).ok(), Instant::now());
+    let turn = target.as_ref().map(|target| (target, target.turn()));
+    FastVariantResult::of_job(match files::read_records(path, turn, &saves::of_file(limits), asked) {
+        Ok(file) => Outcome::LoadedValue(saves::load(file.bytes, limits, decode), engine::text_of(path)),
+        Err(error) => Outcome::File(error),
+    })
+    .0
+}
+
+/// Reads the summary of a save.
+pub fn load_summary(path: &GString, limits: &Limits) -> Gd<FastVariantResult> {
+    match saves::load_summary(path, limits) {
+        Ok(summary) => {
+            let bytes = summary.len();
+            match summary_of(&summary, limits) {
+                Ok(value) => FastVariantResult::decoded(value, 0, bytes),
+                Err(error) => FastVariantResult::in_file(&engine::text_of(path), &error),
+            }
+        }
+        Err(NoSummary::File(error)) => FastVariantResult::of_file(&error),
+        Err(NoSummary::Save(error)) => FastVariantResult::in_file(&engine::text_of(path), &error),
+    }
+}
+
+fn summary_of(summary: &[u8], limits: &Limits) -> variant_codec::Result<Variant> {
+    let limits = Limits { allow_objects: false, ..limits.clone() };
+    let input = Input::Owned(PackedByteArray::from(summary));
+    Decoding::strict(&limits).decode_input(&input).map(Built::into_value)
 }
 
 /// Reads records from a file.

@@ -10,8 +10,9 @@ use variant_codec::{Error, ErrorKind};
 use super::error_code::ErrorCode;
 use super::guard::{OnFailure, guard};
 use super::{report, summary};
-use crate::files::{FileError, Saved};
+use crate::files::{FileError, Holds, Saved};
 use crate::jobs::Outcome;
+use crate::saves::{Damaged, Loaded, Value};
 use variant_live::batch::failed::Failed;
 use variant_live::batch::records::Unpacked;
 use variant_live::decode::built::CreatedObjects;
@@ -130,13 +131,13 @@ impl FastVariantResult {
     }
 
     /// The result of writing records to a file.
-    pub fn saved(Saved { records, bytes, path }: Saved) -> Gd<Self> {
-        let records = summary::count(records, "record", "records");
-        let written = format!(
-            "{records}, {} written to {}",
-            summary::count(bytes, "byte", "bytes"),
-            summary::short(path)
-        );
+    pub fn saved(Saved { holds, bytes, path }: Saved) -> Gd<Self> {
+        let holds = match holds {
+            Holds::Records(count) => summary::count(count, "record", "records"),
+            Holds::Value => "1 value".to_owned(),
+        };
+        let bytes_written = summary::count(bytes, "byte", "bytes");
+        let written = format!("{holds}, {bytes_written} written to {}", summary::short(path));
         Gd::from_object(Self { offset: bytes as i64, written, ..Self::new() })
     }
 
@@ -149,6 +150,28 @@ impl FastVariantResult {
     pub fn of_file(error: &FileError) -> Gd<Self> {
         let message = GString::from(&error.to_string());
         Gd::from_object(Self { error: ErrorCode::FileError, message, ..Self::new() })
+    }
+
+    /// The result of reading a file with this error.
+    pub fn in_file(path: &str, error: &Error) -> Gd<Self> {
+        let message = GString::from(&format!("{path}: {error}"));
+        Gd::from_object(Self { message, ..Self::of_error(error) })
+    }
+
+    /// The result of loading a save, and the objects to free if the caller never receives it. If the save is damaged,
+    /// the result has what could be read of its value.
+    fn loaded(loaded: Result<Loaded, Damaged>, path: &str) -> (Gd<Self>, CreatedObjects) {
+        match loaded {
+            Ok(Loaded { value, bytes }) => {
+                let (value, created) = value.into_parts();
+                (Self::decoded(value, 0, bytes), created)
+            }
+            Err(Damaged { error, value }) => {
+                let (value, created) = value.map(Value::into_parts).unwrap_or_default();
+                let message = GString::from(&format!("{path}: {error}"));
+                (Gd::from_object(Self { value, message, ..Self::of_error(&error) }), created)
+            }
+        }
     }
 
     /// The result of reading columns, with the rows that lack a field.
@@ -205,6 +228,7 @@ impl FastVariantResult {
                 return (Self::batch(values.into_array().to_variant(), failed), created);
             }
             Outcome::Loaded(unpacked, path) => return Self::unpacked_with_created(unpacked, Some(&path)),
+            Outcome::LoadedValue(loaded, path) => return Self::loaded(loaded, &path),
             Outcome::Saved(saved) => Self::saved(saved),
             Outcome::NotSaved(failed) => Self::batch(Variant::nil(), failed),
             Outcome::File(error) => Self::of_file(&error),

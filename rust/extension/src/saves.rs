@@ -1,0 +1,191 @@
+//! Saves: one value in one file.
+
+use std::ops::Range;
+
+use godot::builtin::{GString, PackedByteArray, Variant};
+use godot::classes::file_access::CompressionMode;
+use variant_codec::error::{Limit, Step};
+use variant_codec::frames::{self, Contents, Layout};
+use variant_codec::saves::{self, Content};
+use variant_codec::{Error, ErrorKind, Limits, Result};
+use variant_engine::{self as engine, OwnArray, OwnedBytes, Slots};
+use variant_live::decode::built::{Built, CreatedObjects};
+use variant_live::decode::input::Input;
+use variant_live::encode::walker::Objects;
+use variant_live::value;
+
+use crate::files::{self, FileError};
+
+/// A piece of a file to be written.
+pub enum Chunk {
+    Own(Vec<u8>),
+    /// The encoded value.
+    Value(OwnedBytes),
+}
+
+impl AsRef<[u8]> for Chunk {
+    fn as_ref(&self) -> &[u8] {
+        match self {
+            Self::Own(bytes) => bytes,
+            Self::Value(bytes) => engine::bytes(bytes.get()),
+        }
+    }
+}
+
+/// The file for an encoded value and the summary of it.
+///
+/// # Errors
+/// Fails if the summary cannot be encoded, or the file would be too large.
+pub fn chunks(summary: &Variant, value: PackedByteArray, compress: bool) -> Result<Vec<Chunk>> {
+    let summary = value::encode(summary, Objects::Refused, true)
+        .map_err(|error| error.inside(Step::text_key("summary")))?;
+    let content = if compress || saves::looks_compressed(engine::bytes(&value)) {
+        let zstd = value.compress(CompressionMode::ZSTD).map_err(|()| ErrorKind::OutOfMemory(value.len()))?;
+        Chunk::Own(saves::compressed(zstd.to_vec(), value.len())?)
+    } else {
+        Chunk::Value(OwnedBytes::new(value))
+    };
+    let [head, tail] = saves::around(engine::bytes(&summary), content.as_ref())?;
+    Ok(vec![Chunk::Own(head), content, Chunk::Own(tail)])
+}
+
+/// A value that any thread may return, and the objects to free if the caller never receives it.
+pub struct Value {
+    /// An Array of the value.
+    array: OwnArray<Variant>,
+    created: CreatedObjects,
+}
+
+impl Value {
+    fn of(built: Built) -> Result<Self> {
+        let (value, created) = built.into_parts();
+        let (array, ()) = Slots::of_variants(1, |mut slots| slots.put(value))?;
+        Ok(Self { array, created })
+    }
+
+    /// The value, and the objects to free if the caller never receives it.
+    pub fn into_parts(self) -> (Variant, CreatedObjects) {
+        (self.array.into_array().get(0).unwrap_or_default(), self.created)
+    }
+}
+
+/// The value of a save, and the size of the file.
+pub struct Loaded {
+    pub value: Value,
+    pub bytes: usize,
+}
+
+/// The error of a damaged save, and what could still be read of its value.
+pub struct Damaged {
+    pub error: Error,
+    pub value: Option<Value>,
+}
+
+impl From<Error> for Damaged {
+    fn from(error: Error) -> Self {
+        Self { error, value: None }
+    }
+}
+
+/// The limits of the file for a value with these limits: the summary and the sum come on top, and damaged zstd may be
+/// longer than the value.
+pub fn of_file(limits: &Limits) -> Limits {
+    Limits { max_bytes: limits.max_bytes.saturating_mul(2).saturating_add(1 << 20), ..limits.clone() }
+}
+
+/// Reads the value of a save, or of a file with one record or one value. `decode` decodes a part of its input.
+///
+/// # Errors
+/// Fails if the file is damaged or something else, or if `decode` fails.
+pub fn load(
+    bytes: PackedByteArray,
+    limits: &Limits,
+    mut decode: impl FnMut(&Input<'_>, Range<usize>) -> Result<Built>,
+) -> std::result::Result<Loaded, Damaged> {
+    let input = Input::Owned(bytes);
+    let bytes = input.bytes().len();
+    if bytes > of_file(limits).max_bytes {
+        return Err(Error::new(limits.exceeded(Limit::Bytes)).into());
+    }
+    let mut decoded = |content: Content<'_>, at: usize| match content {
+        Content::Plain(record) => decode(&input, at..at + record.len()),
+        Content::Zstd { compressed, size } => {
+            let value = decompressed(compressed, size)?;
+            let len = value.len();
+            decode(&Input::Owned(value), 0..len).map_err(Error::without_offset)
+        }
+    };
+    let value = match saves::read(input.bytes(), limits) {
+        Ok(Some(save)) => decoded(save.content, save.at)?,
+        Ok(None) => decode(&input, only_value(input.bytes(), limits)?)?,
+        Err(error) => {
+            let rest = saves::remains(input.bytes(), limits);
+            let value = rest.and_then(|(content, at)| Value::of(decoded(content, at).ok()?).ok());
+            return Err(Damaged { error, value });
+        }
+    };
+    Ok(Loaded { value: Value::of(value)?, bytes })
+}
+
+fn decompressed(zstd: &[u8], size: usize) -> Result<PackedByteArray> {
+    let failed = || Error::from(ErrorKind::Save(variant_codec::error::SaveDamage::Changed));
+    let value = PackedByteArray::from(zstd).decompress(size, CompressionMode::ZSTD);
+    value.ok().filter(|value| value.len() == size).ok_or_else(failed)
+}
+
+/// The only value of a file without a sum.
+fn only_value(bytes: &[u8], limits: &Limits) -> Result<Range<usize>> {
+    if bytes.is_empty() {
+        return Err(Error::argument("the file is empty"));
+    }
+    match frames::recognise(bytes, |_| true)? {
+        Contents::Values { layout: Layout { has_records: false, is_godot3: false }, .. } => {
+            Ok(0..bytes.len())
+        }
+        contents @ Contents::Values { layout: Layout { is_godot3: true, .. }, .. }
+        | contents @ Contents::Foreign(_) => Err(Error::new(
+            contents
+                .refusal()
+                .map_or_else(|| ErrorKind::Argument("not a value of Godot 4".into()), Into::into),
+        )
+        .at(0)),
+        Contents::Values { .. } => match frames::records(bytes, limits) {
+            (records, None) => match &records[..] {
+                [record] => Ok(record.clone()),
+                _ => Err(Error::argument(format!(
+                    "expected one value, found {} records; use `load_batch`",
+                    records.len()
+                ))),
+            },
+            (_, Some(error)) => Err(error),
+        },
+    }
+}
+
+/// Reads the summary of the save at `path`.
+///
+/// # Errors
+/// Fails if the file cannot be read, is no save, or is cut off.
+pub fn load_summary(path: &GString, limits: &Limits) -> std::result::Result<Vec<u8>, NoSummary> {
+    let found = match files::open(path) {
+        Some(file) => saves::read_summary(&file, limits),
+        // Only the engine can read files of an exported game, and it knows the reason for a failure.
+        None => {
+            let bytes = files::read(path, limits.max_bytes).map_err(NoSummary::File)?;
+            saves::read_summary(engine::bytes(&bytes), limits)
+        }
+    };
+    match found {
+        Ok(Some(summary)) => Ok(summary),
+        Ok(None) => {
+            Err(NoSummary::Save(Error::argument("the file has no summary, because `save` did not write it")))
+        }
+        Err(error) => Err(NoSummary::Save(error)),
+    }
+}
+
+/// The reason why there is no summary.
+pub enum NoSummary {
+    File(FileError),
+    Save(Error),
+}

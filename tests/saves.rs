@@ -17,7 +17,8 @@ fn name(text: &str) -> Value {
 
 #[test]
 fn each_flipped_bit_and_each_cut_is_found() {
-    let value = Value::from_iter([("gold", Value::from(99)), ("items", vec![1, 2, 3].into())]).encode().unwrap();
+    let value =
+        Value::from_iter([("gold", Value::from(99)), ("items", vec![1, 2, 3].into())]).encode().unwrap();
     let limits = Limits::for_save_files();
     for content in [value.clone(), saves::compressed(vec![7; 40], value.len()).unwrap()] {
         let whole = file(&content);
@@ -55,7 +56,8 @@ fn other_files_are_no_saves() {
 fn records_that_lie_are_refused() {
     let limits = Limits { max_bytes: 1000, ..Limits::for_save_files() };
     let zstd = Value::PackedByteArray(vec![1, 2, 3]);
-    let good = Value::from_iter([(name("@zstd"), zstd.clone()), (name("size"), 100.into())]).encode().unwrap();
+    let good =
+        Value::from_iter([(name("@zstd"), zstd.clone()), (name("size"), 100.into())]).encode().unwrap();
     let whole = file(&good);
     let save = saves::read(&whole, &limits).unwrap().unwrap();
     assert_eq!(save.content, Content::Zstd { compressed: &[1, 2, 3], size: 100 });

@@ -162,6 +162,13 @@ func test_limits() -> bool:
 	_write(NO_ZSTD.hex_decode())
 	for loaded: FastVariantResult in [FastVariantCodec.load(PATH), FastVariantCodec.load_async(PATH).wait_to_finish()]:
 		checks.same_value("no zstd", [FastVariantCodec.BAD_SAVE, null], [loaded.error, loaded.value])
+	# Nothing is appended to a save.
+	FastVariantCodec.save(PATH, 1)
+	Engine.print_error_messages = false
+	var appended := FastVariantCodec.append_batch(PATH, [2])
+	Engine.print_error_messages = true
+	checks.truth("append_batch", "a save of one value" in appended.message, appended.message)
+	checks.same_value("is as it was", 1, FastVariantCodec.load(PATH).value)
 	# A value that looks like a compressed one is compressed.
 	for looks: Variant in [{&"@zstd": PackedByteArray([1]), &"size": 4}, {&"@save": {}}, {&"@sum": 5}]:
 		FastVariantCodec.save(PATH, looks)

@@ -80,6 +80,12 @@ pub fn verdict(input: &Input) -> Outcome<String> {
             Ok(())
         },
     )?;
+    if let Some(value) = input.saved_value()? {
+        Checker::default()
+            .check(&value, &input.limits)
+            .map_err(|error| Failure::data(&format!("{}: its value", input.name), &error))?;
+        return Ok(format!("{}: a save of {} bytes, good, and its sum is right", input.name, value.len()));
+    }
     let lengths = if input.has_records { count * frames::FRAME_BYTES as u64 } else { 0 };
     let size = input.size()?.saturating_sub(lengths);
     let records = match (input.has_records, count) {

@@ -300,7 +300,7 @@ fn run(command: Command, out: &mut Output) -> Outcome<()> {
             json::get(&file.open()?, &path, notation(plain), bytes, out)
         }
         Command::Json(Json { file, lines, plain }) => {
-            json::json(&long(&file, out)?, lines, notation(plain), out)
+            json::json(&long(&file, out)?.without_summary()?, lines, notation(plain), out)
         }
         Command::Query(Query { file, filter, plain, raw_output, compact_output, slurp, null_input }) => {
             let notation = notation(plain);

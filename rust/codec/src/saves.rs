@@ -173,6 +173,28 @@ fn content_of<'a>(record: &'a [u8], limits: &Limits) -> Result<Content<'a>> {
     }
 }
 
+/// Whether a source is a save, perhaps damaged: it starts like one, or ends with a sum.
+///
+/// # Errors
+/// The errors of the source.
+pub fn is_save<S: ReadAt + ?Sized>(source: &S) -> Result<bool> {
+    let size = source.size().map_err(Error::other)?;
+    let is_at = |at: u64, mark: &[u8]| -> Result<bool> {
+        let mut found = vec![0; mark.len()];
+        let count = source.read_at(at, &mut found).map_err(Error::other)?;
+        Ok(count == mark.len() && found == mark)
+    };
+    // An int has 8 or 12 bytes.
+    for sum in [8, 12].map(|int| (SUM_START.len() + int) as u64) {
+        if let Some(at) = size.checked_sub(sum)
+            && is_at(at, &SUM_START)?
+        {
+            return Ok(true);
+        }
+    }
+    is_at(FRAME_BYTES as u64, &SAVE_START)
+}
+
 /// Reads the summary of the save in `source`; `None` if there is something else. Reads the first record and the last
 /// one, and the lengths of all three, which must fit the size of the source.
 ///

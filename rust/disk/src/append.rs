@@ -8,6 +8,7 @@ use std::sync::{LazyLock, Mutex};
 
 use variant_codec::Limits;
 use variant_codec::frames;
+use variant_codec::saves;
 use variant_codec::sync::lock;
 
 use crate::access;
@@ -66,10 +67,13 @@ fn append_to(mut file: &File, place: &Path, before: &Metadata, chunks: &[Vec<u8>
     if last.is_none_or(|last| !ends_with_record(file, last, before.len()).unwrap_or(false)) {
         // Refuses files that cannot be synced to disk, such as files in /proc.
         access::sync(file)?;
-        let contents = Mutex::new(file.try_clone()?);
-        let contents = frames::recognise(&contents, |_| true).map_err(io::Error::other)?;
+        let source = Mutex::new(file.try_clone()?);
+        let contents = frames::recognise(&source, |_| true).map_err(io::Error::other)?;
         if let Some(format) = contents.refusal() {
             return Err(Failure::Foreign(format));
+        }
+        if saves::is_save(&source).map_err(io::Error::other)? {
+            return Err(Failure::Save);
         }
         file.rewind()?;
         if let Some(torn) = frames::find_torn(&mut BufReader::new(file), before.len())? {

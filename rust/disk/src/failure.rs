@@ -34,6 +34,9 @@ pub enum Failure {
     /// The file is in another format than records.
     #[error("{0}")]
     Foreign(Foreign),
+    /// The file is a save of one value.
+    #[error("a save of one value, with a sum; replace it with `save`")]
+    Save,
     /// Another writer keeps the file locked.
     #[error("file locked by {0}")]
     Locked(String),

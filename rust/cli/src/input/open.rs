@@ -8,6 +8,7 @@ use std::sync::Mutex;
 
 use variant_codec::frames::{self, Contents, Foreign, Layout, ReadAt};
 use variant_codec::godot3::Loss;
+use variant_codec::saves::{self, Content};
 use variant_codec::{Error, ErrorKind, Limits};
 
 use super::files::{name_of, read, regular};
@@ -146,6 +147,37 @@ impl Input {
             foreign => return Err(damaged(foreign.to_string())),
         };
         Self { source: Box::new(Held(unwrapped)), ..self }.recognised(format, key, layers)
+    }
+
+    /// The value of a save, whose sum is right; `None` for other contents.
+    ///
+    /// # Errors
+    /// Fails if the save is damaged.
+    pub fn saved_value(&self) -> Outcome<Option<Vec<u8>>> {
+        let failed = |error: &Error| Failure::data(&self.name, error);
+        let is_save = self.has_records && self.godot3.is_none();
+        if !is_save || !saves::is_save(&*self.source).map_err(|error| failed(&error))? {
+            return Ok(None);
+        }
+        let bytes = self.raw()?;
+        match saves::read(&bytes, &self.limits).map_err(|error| failed(&error))?.map(|save| save.content) {
+            None => Ok(None),
+            Some(Content::Plain(value)) => Ok(Some(value.to_vec())),
+            Some(Content::Zstd { compressed, size }) => wrapped::decompress_value(compressed, size)
+                .map(Some)
+                .map_err(|error| Failure::Data(format!("{}: its compressed value: {error}", self.name))),
+        }
+    }
+
+    /// The value alone, in place of the records of a save.
+    ///
+    /// # Errors
+    /// Fails if the save is damaged.
+    pub fn without_summary(self) -> Outcome<Self> {
+        match self.saved_value()? {
+            Some(value) => Ok(Self { source: Box::new(Held(value)), has_records: false, ..self }),
+            None => Ok(self),
+        }
     }
 
     /// The number of bytes that [`Input::raw`] returns.

@@ -167,20 +167,35 @@ fn decompress_block(mode: u32, block: &[u8], expected: usize, into: &mut Vec<u8>
             Ok(())
         }
         1 => read(&mut ZlibDecoder::new(block)),
-        ZSTD => decompress_zstd(block, expected, into),
+        ZSTD => decompress_zstd(block, expected, WINDOW, into),
         GZIP => read(&mut GzDecoder::new(block)),
         unknown => Err(io::Error::other(format!("unknown compression mode {unknown}"))),
     }
 }
 
-/// Decompresses a Zstandard frame. Refuses a frame of more than `expected` bytes without decoding all of it.
-fn decompress_zstd(mut block: &[u8], expected: usize, into: &mut Vec<u8>) -> io::Result<()> {
-    /// The window size of frames from [`compress`]. In frames from the engine, the window is as small as the
-    /// contents.
-    const WINDOW: u64 = 128 << 10;
+/// The window size of frames from [`compress`]. In frames from the engine, the window is as small as the contents.
+const WINDOW: u64 = 128 << 10;
+/// The largest window that the engine uses, with `compression/formats/zstd/long_distance_matching`.
+const LONGEST_WINDOW: u64 = 1 << 30;
 
+/// Decompresses the value of a save, which has `size` bytes.
+///
+/// # Errors
+/// Fails if the frame is damaged or has another size.
+pub fn decompress_value(frame: &[u8], size: usize) -> io::Result<Vec<u8>> {
+    let mut value = Vec::new();
+    decompress_zstd(frame, size, LONGEST_WINDOW.min(size.max(1 << 10) as u64), &mut value)?;
+    if value.len() == size {
+        Ok(value)
+    } else {
+        Err(io::Error::other(format!("expected {size} bytes, found {}", value.len())))
+    }
+}
+
+/// Decompresses a Zstandard frame. Refuses a frame of more than `expected` bytes without decoding all of it.
+fn decompress_zstd(mut block: &[u8], expected: usize, window: u64, into: &mut Vec<u8>) -> io::Result<()> {
     let mut decoder = FrameDecoder::new();
-    decoder.set_max_window_size(WINDOW);
+    decoder.set_max_window_size(window);
     decoder.init(&mut block).map_err(io::Error::other)?;
     let most = BlockDecodingStrategy::UptoBytes(expected + 1);
     let fits = decoder.content_size() <= expected as u64

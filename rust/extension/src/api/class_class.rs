@@ -17,6 +17,8 @@ use super::{report, summary};
 /// A class registered with [method FastVariantClasses.register]: what is written, and how older data is read.
 ///
 /// ```gdscript
+/// extends RefCounted
+///
 /// class Hero:
 ///     var name := ""
 ///     var health := 100

@@ -143,14 +143,19 @@ impl FastVariantClasses {
     /// [code]class_name[/code]s of scripts.
     ///
     /// Encoding writes the UID and path of an allowed resource instead of its contents; decoding loads the
-    /// resource. Other resources are ordinary objects: their class must be registered.
+    /// resource. Other resources are ordinary objects: their class must be registered. If the folder does not exist, or
+    /// has no resources, one warning is printed.
     #[func(gd_self)]
     fn allow_resources(this: Gd<Self>, folder: GString, types: PackedStringArray) -> Code {
         guard("FastVariantClasses.allow_resources", || {
             let types = types.as_slice().iter().map(engine::text_of).collect();
             let folder = Folder::of(&engine::text_of(&folder), types);
-            let added =
-                folder.map(|folder| Arc::make_mut(&mut *lock(&this.bind().registry)).add_folder(folder));
+            let added = folder.map(|folder| {
+                if !folder.has_resources() {
+                    report::empty_folder("FastVariantClasses.allow_resources", folder.path());
+                }
+                Arc::make_mut(&mut *lock(&this.bind().registry)).add_folder(folder);
+            });
             report::code("FastVariantClasses.allow_resources", added)
         })
     }
@@ -164,7 +169,9 @@ impl FastVariantClasses {
     #[func(gd_self)]
     fn encode(this: Gd<Self>, value: Variant) -> PackedByteArray {
         guard("FastVariantClasses.encode", || {
-            value::encode_registered(&value, &Self::registry(&this)).unwrap_or_else(|error| {
+            let bytes = value::encode_registered(&value, &Self::registry(&this));
+            report::lost_objects("FastVariantClasses.encode");
+            bytes.unwrap_or_else(|error| {
                 report::failure("FastVariantClasses.encode", &error);
                 PackedByteArray::new()
             })
@@ -182,8 +189,8 @@ impl FastVariantClasses {
         })
     }
 
-    /// Decodes a value strictly from [param bytes], as written by [method encode]. If it cannot be decoded, prints one
-    /// error with the path, and returns [code]null[/code]; see [method try_decode].
+    /// Decodes a value strictly from [param bytes], as written by [method encode], within [param limits]. If it cannot be
+    /// decoded, prints one error with the path, and returns [code]null[/code]; see [method try_decode].
     #[func(gd_self)]
     fn decode(
         this: Gd<Self>,
@@ -195,7 +202,7 @@ impl FastVariantClasses {
         })
     }
 
-    /// Decodes a value as [method decode] does, and returns it or an error. Prints nothing.
+    /// Decodes a value from [param bytes] as [method decode] does, and returns it or an error. Prints nothing.
     ///
     /// The default [param limits] are [method FastVariantLimits.for_save_files]. Objects in the engine's own
     /// format are refused, whatever the limits allow.
@@ -212,7 +219,7 @@ impl FastVariantClasses {
 
     /// Decodes an object from [param bytes] into [param target], which takes the place of the outermost
     /// object of the data and must have the same class. Properties that the data lacks keep their values.
-    /// Returns whether that succeeded; if not, prints one error. See [method try_decode_into].
+    /// Returns whether that succeeded within [param limits]; if not, prints one error. See [method try_decode_into].
     #[func(gd_self)]
     fn decode_into(
         this: Gd<Self>,
@@ -226,7 +233,8 @@ impl FastVariantClasses {
         })
     }
 
-    /// Decodes an object into [param target] as [method decode_into] does, and returns it or an error. Prints nothing.
+    /// Decodes an object from [param bytes] into [param target] as [method decode_into] does, and returns it or an error.
+    /// Prints nothing.
     ///
     /// After an error in a setter, some properties may already be set. [param limits] are as in [method try_decode].
     #[func(gd_self)]
@@ -384,8 +392,8 @@ impl FastVariantClasses {
         })
     }
 
-    /// Returns the value that the containers in [param plain] stand for; the inverse of [method to_plain]. If there is
-    /// none, prints one error with the path, and returns [code]null[/code]; see [method try_from_plain].
+    /// Returns the value that the containers in [param plain] stand for, within [param limits]; the inverse of
+    /// [method to_plain]. If there is none, prints one error with the path, and returns [code]null[/code]; see [method try_from_plain].
     #[func(gd_self)]
     fn from_plain(
         this: Gd<Self>,
@@ -432,7 +440,8 @@ impl FastVariantClasses {
         })
     }
 
-    /// Returns the value for the JSON in [param text], as written by [method to_json] or by hand. If there is none, prints
+    /// Returns the value for the JSON in [param text], as written by [method to_json] or by hand, within [param limits]. If
+    /// there is none, prints
     /// one error with the path, and returns [code]null[/code]; see [method try_from_json].
     #[func(gd_self)]
     fn from_json(

@@ -162,7 +162,7 @@ impl FastVariantCodec {
     }
 
     /// Reads the summary in the file at [param path], which [method save] wrote, without reading the value. Prints
-    /// nothing.
+    /// nothing. [param limits] are as for [method load], and apply to the summary.
     ///
     /// The result's [member FastVariantResult.value] is the Dictionary. If the file is cut off, the error is
     /// [constant BAD_SAVE]; a change inside the value is found only by [method load].

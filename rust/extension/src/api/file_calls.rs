@@ -49,7 +49,9 @@ fn prepared<C, E: Into<NotEncoded>>(
         report::file(method, &error);
         Outcome::File(error)
     })?;
-    let parts = encode().map_err(|error| match error.into() {
+    let parts = encode();
+    report::lost_objects(method);
+    let parts = parts.map_err(|error| match error.into() {
         NotEncoded::Items(failed) => {
             report::batch(method, &failed);
             Outcome::NotSaved(failed)

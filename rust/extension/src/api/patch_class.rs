@@ -31,7 +31,7 @@ pub struct FastVariantPatch {}
 impl FastVariantPatch {
     /// Returns a patch that turns the value encoded in [param old] into the value encoded in [param new]; apply it with
     /// [method apply]. The patch is at most 12 bytes longer than [param new]; [code]docs/patch.md[/code] describes it. If
-    /// one of the values cannot be read, prints one error and returns an empty array.
+    /// one of the values cannot be read within [param limits], prints one error and returns an empty array.
     ///
     /// A bounded search finds elements that were added to an Array or removed from it.
     #[func]
@@ -46,7 +46,7 @@ impl FastVariantPatch {
     }
 
     /// Applies [param patch], made by [method diff], to the value encoded in [param old], and returns the new bytes. If
-    /// that fails, prints one error and returns an empty array; see [method try_apply].
+    /// that fails, prints one error and returns an empty array. [method try_apply] describes [param limits].
     #[func]
     fn apply(
         old: PackedByteArray,
@@ -102,7 +102,8 @@ impl FastVariantPatch {
 
     /// Returns a 64-bit hash of the value encoded in [param bytes]. It does not depend on the platform or on the order of
     /// Dictionary entries. Different values almost certainly have different fingerprints; types and all bits of floats
-    /// matter. Use it to check whether two peers agree. If the value cannot be read, prints one error and returns 0.
+    /// matter. Use it to check whether two peers agree. If the value cannot be read within [param limits], prints one error
+    /// and returns 0.
     ///
     /// Peers with equal states get different fingerprints if the value contains objects, which are hashed by instance
     /// id, or if it contains vectors and only one engine is compiled with [code]precision=double[/code]. The hash is

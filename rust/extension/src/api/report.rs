@@ -1,6 +1,7 @@
 //! Printed errors: one message per failure.
 
 use godot::global::{Error as Code, godot_error, godot_warn};
+use variant_codec::error::quoted;
 use variant_codec::{Error, Result};
 
 use crate::files::FileError;
@@ -35,6 +36,11 @@ pub fn dropped(method: &str, count: usize) {
         format!("{count} values dropped from typed containers, whose types they do not match")
     };
     godot_error!("{method}: {dropped}.");
+}
+
+/// Prints that a folder that a call of `method` names has no resources.
+pub fn empty_folder(method: &str, folder: &str) {
+    godot_warn!("{method}: the folder {} does not exist, or has no resources.", quoted(folder));
 }
 
 /// Prints which items of a batch failed, if any.

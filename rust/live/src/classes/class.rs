@@ -94,6 +94,8 @@ pub struct Class {
     create: Option<Callable>,
     /// Whether the script's `new()` needs arguments, so that only `create` can make objects.
     needs_create: bool,
+    /// Whether the objects are resources, which may have files.
+    pub(crate) is_resource: bool,
     /// Whether the editor may create objects that do not run their script.
     may_be_placeholder: bool,
     /// The positions of properties, by their names and former names.
@@ -156,6 +158,7 @@ impl Class {
             }
         }
         let factory = Factory::of(&script);
+        let is_resource = native == "Resource" || ClassDb::singleton().is_parent_class(&native, "Resource");
         Ok(Self {
             name,
             script_id: factory.script_id(),
@@ -169,6 +172,7 @@ impl Class {
             upgrade,
             needs_create: create.is_none() && methods.init_arguments > 0,
             create,
+            is_resource,
             may_be_placeholder: Engine::singleton().is_editor_hint() && !script.is_tool(),
             positions,
             script,

@@ -7,6 +7,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use godot::builtin::{StringName, VarDictionary, Variant};
+use godot::classes::Resource;
+use godot::obj::Gd;
 use variant_codec::error::quoted;
 use variant_codec::format::MAX_DEPTH;
 use variant_codec::{Error, ErrorKind, Result, VariantType, tag};
@@ -16,6 +18,8 @@ use crate::classes::class::{Class, UNKNOWN};
 use crate::classes::registry::{ById, Registry};
 use crate::classes::resources;
 use crate::nested::Nested;
+use crate::objects::lost_objects;
+use crate::objects::scripts::file_of;
 
 /// The level from which objects are written to the table, so that long chains of objects do not nest deeply.
 /// `FastVariantLimits.for_network` allows 32 levels.
@@ -262,6 +266,11 @@ impl Graph {
         }
         let class = Arc::clone(registry.of_object(object)?);
         class.check_kind(object)?;
+        if class.is_resource
+            && object.value().try_to::<Gd<Resource>>().is_ok_and(|found| file_of(&found).is_some())
+        {
+            lost_objects::note_copy(&class.name);
+        }
         for property in &class.properties {
             match object.get(&property.name) {
                 Some(value) => self.values.push(value),

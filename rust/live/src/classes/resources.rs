@@ -73,6 +73,18 @@ impl Folder {
     }
 }
 
+impl Folder {
+    /// The path, with a slash at its end.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Whether the folder has resources or folders, also in an exported game.
+    pub fn has_resources(&self) -> bool {
+        !ResourceLoader::singleton().list_directory(&self.path).is_empty()
+    }
+}
+
 /// The UID, which may be empty, and the path of a resource; `None` unless its folder and type are allowed.
 pub fn reference(folders: &[Arc<Folder>], object: &Variant) -> Option<(String, String)> {
     if folders.is_empty() {

@@ -64,6 +64,17 @@ pub fn lost() -> Error {
     )
 }
 
+/// Adds a warning for a class whose objects have files, but are written as copies.
+#[cold]
+pub fn note_copy(class: &str) {
+    if is_debug_build() {
+        note(format!(
+            "objects of class {} that have a file, such as .tres, are saved as copies of it; to save references, call `allow_resources` with their folder and class",
+            quoted(class)
+        ));
+    }
+}
+
 /// Adds a warning for the script of an object that is written only as an instance id.
 #[cold]
 pub fn note_id(object: &Variant) {

@@ -263,7 +263,7 @@ func test_faults_are_named() -> bool:
 		["a wrong class of a variable", {&"@class": "Bag", "owner": bag}, "expected SuiteHero, found ", ".\"owner\""],
 		["a wrong inner class", {&"@class": "SuiteHero", "bag": {&"@class": "Skill"}}, "has another type", ".\"bag\""],
 		["a wrong native class", {&"@class": "Mage", "place": bag}, "expected Node, found ", ".\"place\""],
-		["no value of the enum", {&"@class": "SuiteHero", "kind": 3}, "3 is not a value of the enum SuiteHero.Kind; if the enum has changed, raise \"version\"", ".\"kind\""],
+		["no value of the enum", {&"@class": "SuiteHero", "kind": 3}, "3 is not a value of the enum SuiteHero.Kind; if the enum has changed, raise `version`", ".\"kind\""],
 		["a float that is no int", {&"@class": "SuiteHero", "hp": 1.5}, "expected int, found float", ".\"hp\""],
 		["a float of several ints", {&"@class": "SuiteHero", "hp": 76561198138808079.0}, "expected int, found a float beyond ±(2^53 − 1)", ".\"hp\""],
 		["a float of several values of an enum", {&"@class": "SuiteHero", "kind": -9007199254740992.0}, "SuiteHero.Kind, found a float beyond", ".\"kind\""],
@@ -494,6 +494,10 @@ func test_registration() -> bool:
 	picky = classes.register(Picky, "P")
 	for without: FastVariantResult in [classes.try_encode(Picky.new(1)), classes.try_from_plain({&"@class": "P"})]:
 		checks.truth("no create", "_init of class \"P\" takes arguments; give what `register` returned a `create`" in without.message, without.message)
+	# What an old value captured may call the classes while it is freed.
+	_capture_a_sentinel(classes, picky)
+	picky.upgrade = Callable()
+	checks.same_int("a captured object is freed", 1, Sentinel.freed)
 	picky.create = func() -> Picky: return Picky.new(4)
 	checks.same_int("create", 4, classes.try_from_plain({&"@class": "P"}).value.size)
 	checks.same_int("from JSON", 7, classes.try_from_json(classes.to_json(Picky.new(7))).value.size)
@@ -507,6 +511,27 @@ func test_registration() -> bool:
 	checks.same_value("native properties", {&"@class": "W", "process_priority": 3, "title": "x"}, classes.to_plain(_watched({&"process_priority": 3, &"title": "x"})))
 	_free_nodes()
 	return true
+
+
+class Sentinel:
+	extends RefCounted
+	static var freed := 0
+	var classes: WeakRef
+
+	func same(data: Dictionary) -> Dictionary:
+		return data
+
+	func _notification(what: int) -> void:
+		if what == NOTIFICATION_PREDELETE:
+			freed += 1
+			var found: FastVariantClasses = classes.get_ref()
+			found.encode(1)
+
+
+func _capture_a_sentinel(classes: FastVariantClasses, picky: FastVariantClass) -> void:
+	var sentinel := Sentinel.new()
+	sentinel.classes = weakref(classes)
+	picky.upgrade = func(data: Dictionary, _from: int) -> Dictionary: return sentinel.same(data)
 
 
 ## The messages about a script and a name that are registered already name the right class.
@@ -547,10 +572,10 @@ func test_versions() -> bool:
 	checks.same_value("without a property", [], classes.try_from_plain({&"@class": "Bag", "@version": 3}).value.items)
 	for case: Array in [
 		["no upgrade", {"version": 3}, "class \"Bag\" has version 3, but the data has version 1; give what `register` returned an `upgrade`"],
-		["an upgrade that returns nothing", {"version": 3, "upgrade": func(_data: Dictionary, _from: int) -> void: pass}, "\"upgrade\" of class \"Bag\" from version 1 returned Nil; expected"],
-		["an upgrade that leaves too much", {"version": 3, "upgrade": func(data: Dictionary, _from: int) -> Dictionary: return data}, "\"upgrade\" of class \"Bag\" from version 1 returned \"things\""],
+		["an upgrade that returns nothing", {"version": 3, "upgrade": func(_data: Dictionary, _from: int) -> void: pass}, "`upgrade` of class \"Bag\" from version 1 returned Nil; expected"],
+		["an upgrade that leaves too much", {"version": 3, "upgrade": func(data: Dictionary, _from: int) -> Dictionary: return data}, "`upgrade` of class \"Bag\" from version 1 returned \"things\""],
 		["an upgrade of another type", {"version": 3, "upgrade": func(_data: Dictionary, _from: int) -> Dictionary: return {"items": 1}}, "expected Array, found int"],
-		["an upgrade that fails", {"version": 3, "upgrade": _failing_upgrade}, "\"upgrade\" of class \"Bag\" from version 1 failed, or returned a new empty Dictionary"],
+		["an upgrade that fails", {"version": 3, "upgrade": _failing_upgrade}, "`upgrade` of class \"Bag\" from version 1 failed, or returned a new empty Dictionary"],
 		["a property that is gone", {}, "class \"Bag\" has no property \"things\""],
 	]:
 		Engine.print_error_messages = false
@@ -995,6 +1020,12 @@ func test_game_code() -> bool:
 	]:
 		read = _meanwhile(meddling, classes, bytes)
 		checks.truth("a setter that frees objects", read.is_ok() or "freed" in read.message, read.message)
+	Engine.print_error_messages = false
+	Watched.meanwhile = func(node: Node) -> void: node.free()
+	read = classes.try_from_plain({&"@class": "Watched", "title": "x"})
+	Watched.meanwhile = Callable()
+	Engine.print_error_messages = true
+	checks.truth("a setter of the last property that frees its object", "a setter freed an object" in read.message, read.message)
 	classes.register(Endless, "Endless")
 	var refusals: Array[String] = []
 	Endless.hook = func() -> void:

@@ -448,6 +448,14 @@ func test_names_of_classes_and_properties() -> bool:
 		var tagged := var_to_bytes({"@class": "Tags", "tags": texts.slice(0, count)})
 		checks.same_int("%d" % count, FastVariantCodec.OK if count == 1000 else FastVariantCodec.MAX_KEY_COMPARISONS_EXCEEDED,
 				classes.try_decode(tagged, FastVariantLimits.for_network()).error)
+	var path := "user://names.dat"
+	var records: Array[PackedByteArray] = []
+	for i in 5:
+		records.append(var_to_bytes({"@class": "Tags", "tags": texts.slice(i * 1000, i * 1000 + 1000)}))
+	FileAccess.open(path, FileAccess.WRITE).store_buffer(Wire.behind_lengths(records))
+	checks.same_int("in all records together", FastVariantCodec.MAX_KEY_COMPARISONS_EXCEEDED,
+			classes.load_batch(path, FastVariantLimits.for_network()).error)
+	DirAccess.remove_absolute(path)
 	return true
 
 

@@ -230,7 +230,40 @@ func _outlines() -> void:
 		_expect(0, "describe of %d bytes" % bytes.size(), func() -> void: FastVariantInspector.describe(bytes))
 
 
+## A Logger that saves: its calls wait for earlier ones, also for those behind the failed save.
+class SavingLogger:
+	extends Logger
+	var job: FastVariantJob
+	var waited := 0
+
+	func _log_error(_function: String, _file: String, _line: int, code: String, _rationale: String, _notify: bool, _type: int, _traces: Array[ScriptBacktrace]) -> void:
+		if not "save_batch_async" in code or waited > 0:
+			return
+		waited += 1
+		FastVariantCodec.append_batch("user://messages_log.dat", [code])
+		job.wait_to_finish()
+
+
+func _saves_behind_a_failed_one() -> void:
+	var logger := SavingLogger.new()
+	OS.add_logger(logger)
+	_expect(1, "a Logger saves when a save fails", func() -> void:
+		logger.job = FastVariantCodec.save_batch_async(OS.get_user_data_dir(), [1])
+		FastVariantCodec.save_batch_async("user://messages_log.dat", ["the session starts"])
+		FastVariantCodec.save_async("user://messages_progress.dat", 5).wait_to_finish()
+		logger.job.wait_to_finish())
+	OS.remove_logger(logger)
+	_expect(0, "all of it is saved", func() -> void:
+		if logger.waited != 1 or FastVariantCodec.load_batch("user://messages_log.dat").value.size() != 2:
+			push_error("the Logger waited %d times" % logger.waited)
+		if FastVariantCodec.load("user://messages_progress.dat").value != 5:
+			push_error("nothing was saved behind the failed save"))
+	for file: String in ["log", "progress"]:
+		DirAccess.remove_absolute("user://messages_%s.dat" % file)
+
+
 func _files() -> void:
+	_saves_behind_a_failed_one()
 	var path := "user://messages.dat"
 	var failing: Array = [1, Values.nested_arrays(DEEPEST + 1), 3, Values.nested_arrays(DEEPEST + 1)]
 	for target: String in ["", "user://", "user://no such folder/x", "https://example.org", "uid://x"]:

@@ -97,6 +97,11 @@ impl HeldObject {
         live_class_name(self.live())
     }
 
+    /// Whether the object has been freed.
+    pub fn is_freed(&self) -> bool {
+        self.live().is_none()
+    }
+
     /// Whether the object is reference-counted.
     #[inline(always)]
     pub fn is_counted(&self) -> bool {

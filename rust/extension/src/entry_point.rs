@@ -63,4 +63,5 @@ fn start() {
 fn stop() {
     api::job_class::stop();
     threads::stop();
+    api::job_class::print_failures();
 }

@@ -23,7 +23,7 @@ use crate::file_queue::Turn;
 use variant_live::settings;
 
 /// The reason why a file cannot be read or written.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[error("{path}: {reason}")]
 pub struct FileError {
     path: String,

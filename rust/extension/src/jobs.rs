@@ -104,6 +104,14 @@ pub struct Job {
     is_save: bool,
 }
 
+/// The failures of saves that have not been printed, each with the method that failed.
+static UNPRINTED: Mutex<Vec<(&str, FileError)>> = Mutex::new(Vec::new());
+
+/// Takes the failures of saves that have not been printed.
+pub fn take_unprinted() -> Vec<(&'static str, FileError)> {
+    std::mem::take(&mut *lock(&UNPRINTED))
+}
+
 impl Job {
     fn new(stage: Stage, runs_on: RunsOn, budget: Duration, is_save: bool) -> Arc<Self> {
         let (stage, progress) = (Mutex::new(stage), Arc::default());
@@ -193,12 +201,13 @@ impl Job {
         })
     }
 
-    /// Replaces a file in the background with `parts`, which have `holds`. Calls `on_error` on the thread that writes.
+    /// Replaces a file in the background with `parts`, which have `holds`. A failure is kept for [`take_unprinted`], as
+    /// one of `method`: printing runs Loggers, which must not wait for the thread that writes.
     pub fn save(
         target: Target,
         holds: Holds,
         parts: Vec<impl AsRef<[u8]> + Send + 'static>,
-        on_error: impl FnOnce(&FileError) + Send + 'static,
+        method: &'static str,
     ) -> Arc<Self> {
         let job = Self::new(Stage::Away, RunsOn::Anywhere, BUDGET, true);
         let (same, bytes) = (Arc::clone(&job), parts.iter().map(|part| part.as_ref().len()).sum());
@@ -211,7 +220,7 @@ impl Job {
                 same.finish(match written {
                     Ok(()) => Outcome::Saved(target.saved(holds, bytes)),
                     Err(error) => {
-                        on_error(&error);
+                        lock(&UNPRINTED).push((method, error.clone()));
                         Outcome::File(error)
                     }
                 });
@@ -317,6 +326,11 @@ impl Job {
         let stage = std::mem::replace(&mut *lock(&self.stage), Stage::Gone);
         drop(stage);
         self.changed.notify_all();
+    }
+
+    /// Whether this is a save that is being written.
+    pub fn is_writing(&self) -> bool {
+        self.is_save && !self.is_done()
     }
 
     /// Whether the job has ended, with or without a result.

@@ -1,6 +1,7 @@
 //! Encodes and decodes one value.
 
 use std::ops::Range;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use godot::builtin::{PackedByteArray, Variant};
@@ -265,7 +266,13 @@ impl Decoding<'_> {
     ) -> Result<(Built, usize)> {
         self.allow_scripts()?;
         let (start, data) = (part.start, input.bytes().get(part).unwrap_or_default());
-        let objects = ObjectReader::new(Arc::clone(registry), data, self.limits, target);
+        let objects = ObjectReader::new(
+            Arc::clone(registry),
+            data,
+            self.limits,
+            target,
+            Rc::clone(&self.spent_on_names),
+        );
         let mut decoder = self.decoder(data);
         let mut untagging = Untagging::new(self.builder(Some(input)), objects, data);
         let read = decoder.decode_only(&mut untagging).map_err(|error| match error.kind() {

@@ -52,7 +52,8 @@ pub struct FastVariantClass {
     #[var(get, set)]
     renamed: PhantomVar<VarDictionary>,
     /// Takes a Dictionary with the data of an earlier version, and the number of that version; returns the Dictionary
-    /// for [member version]. Without it, data of an earlier version is refused.
+    /// for [member version]. Without it, data of an earlier version is refused. A lambda that uses the [FastVariantClasses]
+    /// keeps it alive; use a method instead.
     #[var(get, set)]
     upgrade: PhantomVar<Callable>,
     /// Returns a new object, for a class whose [code]_init[/code] needs arguments.
@@ -197,26 +198,32 @@ impl FastVariantClass {
 
     fn class(&self) -> Result<Arc<Class>> {
         let found = self.place.as_ref().and_then(|(registry, id)| lock(registry).of_script(*id).cloned());
-        found.ok_or_else(|| {
-            Error::argument(
-                "not registered: created by a script with new(), or emptied when the editor reloaded the extension; call `register` of FastVariantClasses",
-            )
-        })
+        found.ok_or_else(not_registered)
     }
 
     /// Changes how the class is registered, or prints why that is impossible.
     fn change(&self, property: &'static str, change: impl FnOnce(&mut Registration)) {
         guard(property, || {
-            let changed = self.class().and_then(|class| {
-                let mut registration = class.registration().clone();
+            let changed = self.place.as_ref().ok_or_else(not_registered).and_then(|(registry, id)| {
+                // Other threads may change other properties meanwhile.
+                let mut registry = lock(registry);
+                let mut registration =
+                    registry.of_script(*id).ok_or_else(not_registered)?.registration().clone();
                 change(&mut registration);
-                Class::of(registration)
+                let class = Class::of(registration)?;
+                Ok(Arc::make_mut(&mut *registry).replace(class))
             });
-            match (changed, &self.place) {
-                (Ok(class), Some((registry, _))) => Arc::make_mut(&mut *lock(registry)).replace(class),
-                (Ok(_), None) => {}
-                (Err(error), _) => report::failure(property, &error),
+            // The registry is free again: dropping the old class, and printing, may run scripts.
+            if let Err(error) = changed {
+                report::failure(property, &error);
             }
         });
     }
+}
+
+#[cold]
+fn not_registered() -> Error {
+    Error::argument(
+        "not registered: created by a script with new(), or emptied when the editor reloaded the extension; call `register` of FastVariantClasses",
+    )
 }

@@ -93,7 +93,7 @@ pub fn write_later<C: AsRef<[u8]> + Send + 'static, E: Into<NotEncoded>>(
     encode: impl FnOnce() -> Result<Vec<C>, E>,
 ) -> Gd<FastVariantJob> {
     job_class::start(match prepared(method, path, encode) {
-        Ok((target, parts)) => Job::save(target, holds, parts, move |error| report::file(method, error)),
+        Ok((target, parts)) => Job::save(target, holds, parts, method),
         Err(not_written) => Job::done(not_written),
     })
 }

@@ -13,8 +13,8 @@ use variant_codec::sync::lock;
 
 use super::guard::{OnFailure, guard};
 use super::result_class::FastVariantResult;
-use super::summary;
-use crate::jobs::{Job, Outcome};
+use super::{report, summary};
+use crate::jobs::{Job, Outcome, take_unprinted};
 use variant_live::decode::built::CreatedObjects;
 
 /// A running [code]_async[/code] method of [FastVariantCodec] or [FastVariantClasses].
@@ -101,6 +101,7 @@ impl FastVariantJob {
         guard("FastVariantJob.wait_to_finish", || {
             let job = Arc::clone(&this.bind().job);
             let waited = job.wait();
+            print_failures();
             let result = waited.map(|()| this.bind().result());
             // The result is `None` only if the job is not done, but it is done after a successful
             // `wait`.
@@ -155,7 +156,9 @@ impl FastVariantJob {
     fn frame(this: Gd<Self>, _held: Variant) {
         guard("FastVariantJob._frame", || {
             let job = Arc::clone(&this.bind().job);
-            if Self::is_abandoned(&this) {
+            print_failures();
+            // A save that nobody waits for stays until it is written, so that a failure is printed.
+            if Self::is_abandoned(&this) && !job.is_writing() {
                 job.cancel();
                 return Self::leave(&this);
             }
@@ -232,6 +235,13 @@ pub fn start(job: Arc<Job>) -> Gd<FastVariantJob> {
     started
 }
 
+/// Prints why saves in the background have failed. Called where Loggers may wait for other jobs.
+pub fn print_failures() {
+    for (method, error) in take_unprinted() {
+        report::file(method, &error);
+    }
+}
+
 /// Drops all jobs, and waits for running work. Called before the library is unloaded; when the game quits, the engine
 /// has freed the jobs by then.
 pub fn stop() {
@@ -296,5 +306,6 @@ impl FastVariantJob {
                 tree.disconnect(FRAME, &callable);
             }
         }
+        print_failures();
     }
 }

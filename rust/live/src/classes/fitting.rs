@@ -1,6 +1,7 @@
 //! Checks values against the declared types of properties, and converts them.
 
 use std::cell::Cell;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use godot::builtin::{GString, StringName, Variant};
@@ -22,7 +23,7 @@ pub struct Fitting {
     pub registry: Arc<Registry>,
     pub limits: Limits,
     /// The cost of the names made from Strings. The decoder has charged the Strings only.
-    pub spent: Cell<Spent>,
+    pub spent: Rc<Cell<Spent>>,
 }
 
 impl Fitting {
@@ -59,8 +60,7 @@ impl Fitting {
             (Declared::Type(ty), Some(found)) if *ty == found => Ok(value),
             (Declared::Type(ty), _) if let Some(same) = self.converted(&value, *ty)? => Ok(same),
             (Declared::Enum(..), _) if let Some(int) = exact_int(&value) => {
-                let advice =
-                    "if the enum has changed, raise \"version\" and convert the value in \"upgrade\"";
+                let advice = "if the enum has changed, raise `version` and convert the value in `upgrade`";
                 check_enum(declared, int, advice).map(|()| Variant::from(int))
             }
             (Declared::Object(_), Some(T::Nil)) => Ok(value),

@@ -65,7 +65,7 @@ impl NewObject {
         let position = self.class.position(key).ok_or_else(|| {
             let (class, key) = (quoted(&self.class.name), quoted(key));
             Error::object(format!(
-                "class {class} has no property {key}; name it in \"renamed\", or raise \"version\" and remove it in \"upgrade\""
+                "class {class} has no property {key}; name it in `renamed`, or raise `version` and remove it in `upgrade`"
             ))
         })?;
         Ok(Meaning::Property(position))
@@ -119,14 +119,14 @@ impl NewObject {
         let Ok(upgraded) = returned.try_to::<AnyDictionary>() else {
             let found = Reader::new().ty(&returned).map_or("a newer type", VariantType::name);
             let reason = format!(
-                "\"upgrade\" of class {name} from version {version} returned {found}; expected a Dictionary"
+                "`upgrade` of class {name} from version {version} returned {found}; expected a Dictionary"
             );
             return Err(fail(Error::object(reason)));
         };
         // The engine returns an empty Dictionary if a function with a declared return type fails.
         if upgraded.is_empty() && !godot::global::is_same(&data, &returned) {
             let reason = format!(
-                "\"upgrade\" of class {name} from version {version} failed, or returned a new empty Dictionary; return the one that it gets"
+                "`upgrade` of class {name} from version {version} failed, or returned a new empty Dictionary; return the one that it gets"
             );
             return Err(fail(Error::object(reason)));
         }
@@ -138,7 +138,7 @@ impl NewObject {
                     continue;
                 }
                 let reason = format!(
-                    "\"upgrade\" of class {name} from version {version} returned {}, which is not a property of the class",
+                    "`upgrade` of class {name} from version {version} returned {}, which is not a property of the class",
                     quoted(&key)
                 );
                 return Err(fail(Error::object(reason)));
@@ -162,10 +162,7 @@ impl NewObject {
             }
             let set = |value: &Variant| match self.object.set(&property.name, value) {
                 Some(is_taken) => Ok(is_taken),
-                None => {
-                    let name = quoted(&class.name);
-                    Err(fail(Error::object(format!("a setter freed an object of class {name}"))))
-                }
+                None => Err(fail(self.freed())),
             };
             let held_types = || held_types(&self.object, &property.name);
             // The engine puts a Dictionary with only one of the two types into any typed property, but no untyped one.
@@ -194,8 +191,16 @@ impl NewObject {
                 return Err(fail(Error::object(reason)));
             }
         }
+        if self.object.is_freed() {
+            return Err(self.freed().at(self.at));
+        }
         self.keep_unknown();
         Ok(())
+    }
+
+    #[cold]
+    fn freed(&self) -> Error {
+        Error::object(format!("a setter freed an object of class {}", quoted(&self.class.name)))
     }
 
     /// Stores unknown properties in the metadata. If the object is the target, they replace earlier ones.

@@ -4,12 +4,14 @@
 
 use std::cell::Cell;
 use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use godot::builtin::{VarDictionary, Variant};
 use godot::classes::Object;
 use godot::obj::{Gd, InstanceId};
 use variant_codec::error::{Step, quoted};
+use variant_codec::limits::Spent;
 use variant_codec::view::View;
 use variant_codec::{Error, Limits, Result, VariantType, tag};
 use variant_engine::{ContainerType, HeldObject, Reader, text_of};
@@ -105,9 +107,17 @@ enum Kind {
 
 impl ObjectReader {
     /// A reader of the value at the start of `data`. `target`, if given, becomes the outermost object.
-    pub fn new(registry: Arc<Registry>, data: &[u8], limits: &Limits, target: Option<HeldObject>) -> Self {
+    ///
+    /// `spent` is the share of the limits that earlier values of the call have used for names made from Strings.
+    pub fn new(
+        registry: Arc<Registry>,
+        data: &[u8],
+        limits: &Limits,
+        target: Option<HeldObject>,
+        spent: Rc<Cell<Spent>>,
+    ) -> Self {
         let mut reader = Self {
-            fitting: Fitting { registry, limits: limits.clone(), spent: Cell::default() },
+            fitting: Fitting { registry, limits: limits.clone(), spent },
             target,
             target_at: 0,
             frames: Vec::new(),

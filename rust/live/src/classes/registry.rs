@@ -76,11 +76,10 @@ impl Registry {
         Ok(())
     }
 
-    /// Replaces the class with the same script.
-    pub fn replace(&mut self, class: Class) {
-        if let Some(&index) = self.by_script.get(&class.script_id) {
-            self.classes[index] = shared(class);
-        }
+    /// Replaces the class with the same script, and returns the old one. Dropping that may run scripts.
+    pub fn replace(&mut self, class: Class) -> Option<Arc<Class>> {
+        let index = *self.by_script.get(&class.script_id)?;
+        Some(std::mem::replace(&mut self.classes[index], shared(class)))
     }
 
     /// The folders from which data may refer to resources.

@@ -1,5 +1,8 @@
 //! The state that a decoding call carries from value to value.
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 use variant_codec::limits::{Budget, Spent};
 use variant_codec::stream::Decoder;
 use variant_codec::{Limits, Result, Strictness};
@@ -18,6 +21,8 @@ pub struct Decoding<'l> {
     pub strictness: Strictness,
     /// The share of the limits that the earlier values of the input have used.
     pub spent: Spent,
+    /// The share that names made from Strings have used, in objects of registered classes.
+    pub(crate) spent_on_names: Rc<Cell<Spent>>,
     cache: KeyCache,
     /// Counts the call as nested once scripts may run.
     running: Option<Nested>,
@@ -27,7 +32,14 @@ impl<'l> Decoding<'l> {
     /// The start of a call.
     #[inline(always)]
     pub fn new(limits: &'l Limits, strictness: Strictness) -> Self {
-        Self { limits, strictness, spent: Spent::default(), cache: KeyCache::default(), running: None }
+        Self {
+            limits,
+            strictness,
+            spent: Spent::default(),
+            spent_on_names: Rc::default(),
+            cache: KeyCache::default(),
+            running: None,
+        }
     }
 
     /// For a reader that accepts only what an encoder writes.
@@ -46,6 +58,7 @@ impl<'l> Decoding<'l> {
     /// Begins another input, which has the limits to itself.
     pub fn begin_input(&mut self) {
         self.spent = Spent::default();
+        self.spent_on_names.take();
     }
 
     /// Charges text of `bytes` bytes that a caller builds itself.

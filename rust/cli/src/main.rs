@@ -74,7 +74,7 @@ enum Command {
     ///     git config diff.gdvar.cachetextconv true
     #[command(verbatim_doc_comment)]
     Textconv(OneFile),
-    /// Print a 64-bit hash of each value, the same as `FastVariantCodec.fingerprint`
+    /// Print a 64-bit hash of each value, the same as `FastVariantPatch.fingerprint`
     Fingerprint(OneFile),
     /// Print a script with which a shell completes the arguments of gdvar
     Completions {
@@ -198,7 +198,7 @@ struct Convert {
 struct Patch {
     /// The old file
     file: PathBuf,
-    /// The patch, from `diff --patch` or `FastVariantCodec.diff`
+    /// The patch, from `diff --patch` or `FastVariantPatch.diff`
     patch: PathBuf,
     #[command(flatten)]
     format: Format,
@@ -250,7 +250,7 @@ struct Diff {
     /// The most differences to print
     #[arg(long, value_name = "N", default_value_t = 1000)]
     most: usize,
-    /// Write a patch to this file instead, for `gdvar patch` and `FastVariantCodec.patch`
+    /// Write a patch to this file instead, for `gdvar patch` and `FastVariantPatch.apply`
     #[arg(long, value_name = "FILE")]
     patch: Option<PathBuf>,
     /// Replace a patch that exists

@@ -56,13 +56,13 @@ fn summary(rows: &[Row]) -> String {
     lines.join("\n")
 }
 
-/// The ratios with all threads, each with the command that measures the ratio.
+/// The ratios with all threads.
 fn readme(rows: &[Row]) -> String {
     let most = rows.iter().map(|row| row.threads).max().unwrap_or(1);
-    let head = "| data | encode | decode | command |\n|---|---:|---:|---|".to_owned();
+    let head = "| data | encode | decode |\n|---|---:|---:|".to_owned();
     let line = |(name, data): &(&str, &str)| {
         let cells = [Op::Encode, Op::Decode].map(|op| cell(rows, name, op, most));
-        format!("| {data} | {} | `cargo xtask bench \"{name}\"` |", cells.join(" | "))
+        format!("| {data} | {} |", cells.join(" | "))
     };
     std::iter::once(head).chain(README.iter().map(line)).collect::<Vec<_>>().join("\n")
 }

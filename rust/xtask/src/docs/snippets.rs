@@ -202,16 +202,9 @@ fn compare(snippets: &[Snippet], printed: &str) -> Result<Tally> {
     Ok(Tally { passed: snippets.len() as u64, failed: 0 })
 }
 
-/// Fails unless the guide quotes the crate's example, and the example prints the guide's output for a file
-/// that a snippet saved.
+/// Fails unless the crate's example prints the guide's output for a file that a snippet saved.
 fn judge_example(workspace: &Workspace, file: &Path) -> Result<Tally> {
     let guide = fs::read_to_string(workspace.root.join("docs/guide.md"))?;
-    let example = fs::read_to_string(workspace.root.join("rust/codec/examples/read_save.rs"))?;
-    let (_, code) = example.split_once("\n\n").context("the example has no introduction")?;
-    ensure!(
-        guide.contains(&format!("```rust\n{code}```")),
-        "docs/guide.md does not quote the example read_save"
-    );
     let mut example = workspace.program("--example", "read_save")?;
     let outcome = run::watch(example.arg(file), Echo::DirectErrors, EXAMPLE_LIMIT)?;
     if let Some(end) = outcome.bad_end() {
@@ -219,5 +212,5 @@ fn judge_example(workspace: &Workspace, file: &Path) -> Result<Tally> {
     }
     let printed = &outcome.stdout;
     ensure!(guide.contains(&format!("```text\n{printed}```")), "the example read_save printed\n{printed}");
-    Ok(Tally { passed: 2, failed: 0 })
+    Ok(Tally { passed: 1, failed: 0 })
 }

@@ -48,12 +48,12 @@ static func run(tree: SceneTree) -> int:
 	_same("damaged", ["This save is damaged. An older one was loaded.", 2], [example.status.text, example.hero.items.size()])
 	example.save_to(1)
 	Engine.print_error_messages = prints
-	_same("a damaged save replaces no backup", Vector2(2, 0), saves.classes.load_batch(saves.path_of(1, 1)).value[1].position)
+	_same("a damaged save replaces no backup", Vector2(2, 0), saves.classes.load(saves.path_of(1, 1)).value.position)
 	Engine.print_error_messages = false
 	for attempt in 3:
 		saves.save_game(1, RefCounted.new(), {})
 	Engine.print_error_messages = prints
-	_same("failed saves keep the backups", Vector2(2, 0), saves.classes.load_batch(saves.path_of(1, 2)).value[1].position)
+	_same("failed saves keep the backups", Vector2(2, 0), saves.classes.load(saves.path_of(1, 2)).value.position)
 	for state in [1, 2, 3]:
 		saves.save_game(2, [state], {})
 	Engine.print_error_messages = false
@@ -64,7 +64,7 @@ static func run(tree: SceneTree) -> int:
 		others.save_game(2, RefCounted.new(), {})
 		others.free()
 	Engine.print_error_messages = prints
-	_same("failed saves in two other runs use up one backup", [2], saves.classes.load_batch(saves.path_of(2, 2)).value[1])
+	_same("failed saves in two other runs use up one backup", [2], saves.classes.load(saves.path_of(2, 2)).value)
 	saves.delete(2)
 	file = FileAccess.open(saves.path_of(1), FileAccess.WRITE)
 	file.store_buffer([4, 0, 0, 0, 255, 0, 0, 0])
@@ -79,19 +79,19 @@ static func run(tree: SceneTree) -> int:
 	var missing := "The file cannot be read or written. Is it missing or in use, or is the disk full?"
 	_same("a missing file", [missing + " An older one was loaded.", missing],
 			[saves.load_game(1)["problem"], saves.list_saves()[1].get("problem")])
-	FastVariantCodec.save_batch(saves.path_of(3, 1), [{"version": 2}, null])
+	FastVariantCodec.save(saves.path_of(3, 1), 1, {"version": 2})
 	_same("a newer backup", "This save is from a newer version of the game.", saves.load_game(3)["problem"])
 	Engine.print_error_messages = prints
 	var typed: Dictionary[String, String] = {"title": "typed"}
 	_same("a typed summary", ["", "typed", [1, 2]], [saves.save_game(2, [1, 2], typed), saves.list_saves()[2]["title"],
 			saves.load_game(2)["state"]])
-	FastVariantCodec.save_batch(saves.path_of(2), [{"time": "noon"}, null])
+	FastVariantCodec.save(saves.path_of(2), 1, {"time": "noon"})
 	example._show_saves()
 	saves.autosave(1, example.hero, {})
 	saves.delete(1)
 	await saves.autosaved
 	_same("deleted during an autosave", "This slot is empty.", saves.load_game(1)["problem"])
-	FastVariantCodec.save_batch(saves.path_of(2), [{"version": 2}, null])
+	FastVariantCodec.save(saves.path_of(2), 1, {"version": 2})
 	_same("newer", "This save is from a newer version of the game.", saves.load_game(2)["problem"])
 	for slot in example.SLOTS:
 		example.delete(slot)

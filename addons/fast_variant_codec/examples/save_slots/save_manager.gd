@@ -2,16 +2,18 @@ extends Node
 ## Saves and loads a game in numbered slots: atomic files, backups, autosave, a menu with pictures.
 ##
 ## To use it, copy this script into your project and add it under Project > Project Settings > Globals. Register your
-## classes once with `classes.register`, and keep everything to be saved in one object or Dictionary, the state.
+## classes once with `classes.register`, and keep everything to be saved in one object or Dictionary, the state. The
+## messages for the player can be translated: they are the keys.
 
 ## Emitted when an autosave has ended. `problem` is a message for the player, or empty after a success.
 signal autosaved(slot: int, problem: String)
 
-## Increase this if the state changes in a way that `upgrade` and `renamed` of FastVariantClasses cannot express.
+## Increase this if the state changes in a way that `upgrade` and `renamed` of a FastVariantClass cannot express.
 const VERSION := 1
 ## The number of backups of each slot.
 const BACKUPS := 2
-const UNSAVABLE := "The game cannot be saved. Please report this bug."
+## The keys of a summary that the manager sets.
+const OWN_KEYS: PackedStringArray = ["version", "time", "picture", "problem"]
 
 var folder := "user://saves"
 var classes := FastVariantClasses.new()
@@ -23,53 +25,51 @@ var _good: Dictionary[int, bool] = {}
 var _has_backup: Dictionary[int, bool] = {}
 
 
+func _init() -> void:
+	classes.compress = true
+
+
 ## Saves the state, which must not be null, and `summary` for the menu. Returns a message for the player, or an empty
-## text after a success. The keys "version", "time", "picture" and "problem" of the summary are for the manager alone.
+## text after a success. The keys in OWN_KEYS are for the manager alone.
 func save_game(slot: int, state: Variant, summary: Dictionary, picture: Image = null) -> String:
-	var packed: Variant = _packed(state)
-	var problem := _prepare(slot, packed)
-	if problem:
-		return problem
-	return _saved(slot, classes.save_batch(path_of(slot), [_first_record(summary, picture), packed]))
+	var problem := _prepare(slot, state)
+	return problem if problem else _saved(slot, classes.save(path_of(slot), state, _completed(summary, picture)))
 
 
 ## Saves in the background and emits `autosaved`. Returns false if the last autosave is still being written.
 func autosave(slot: int, state: Variant, summary: Dictionary, picture: Image = null) -> bool:
 	if _job and not _job.is_completed():
 		return false
-	var packed: Variant = _packed(state)
-	var problem := _prepare(slot, packed)
+	var problem := _prepare(slot, state)
 	if problem:
 		autosaved.emit.call_deferred(slot, problem)
 		return true
-	# The call encodes the state, so the game may change it at once. Only the writing happens in the
-	# background.
-	_job = classes.save_batch_async(path_of(slot), [_first_record(summary, picture), packed])
+	# The call encodes the state, so the game may change it at once. Only the writing happens in the background.
+	_job = classes.save_async(path_of(slot), state, _completed(summary, picture))
 	_job.completed.connect(func(result: FastVariantResult) -> void: autosaved.emit(slot, _saved(slot, result)))
 	return true
 
 
-## Loads a slot. Returns a Dictionary. "state" is null if nothing can be loaded. "problem" is a message for
-## the player if the save cannot be loaded, even if a backup was loaded instead; otherwise it is empty.
+## Loads a slot. Returns a Dictionary. "state" is null if nothing can be loaded. "problem" is a message for the player if
+## the save cannot be loaded, even if a backup was loaded instead; otherwise it is empty.
 func load_game(slot: int) -> Dictionary:
 	_wait()
 	var problem := ""
 	for path in _files_of(slot):
-		var result := classes.load_batch(path)
-		if _version_of(path, result) > VERSION:
-			return {"state": null, "problem": "This save is from a newer version of the game."}
-		var state: Variant = _state_of(result)
-		if state != null:
+		var summary: Variant = classes.load_summary(path).value
+		if summary is Dictionary and summary.get("version") is int and summary["version"] > VERSION:
+			return {"state": null, "problem": tr("This save is from a newer version of the game.")}
+		var result := classes.load(path)
+		if result.is_ok() and result.value != null:
 			_good[slot] = path == path_of(slot)
-			return {"state": state, "problem": problem + " An older one was loaded." if problem else ""}
-		push_warning(_with_path(path, result.message if result.message else "records are missing or damaged"))
+			return {"state": result.value, "problem": "%s %s" % [problem, tr("An older one was loaded.")] if problem else ""}
+		push_warning(result.message)
 		problem = problem if problem else problem_of(result)
-	return {"state": null, "problem": problem if problem else "This slot is empty."}
+	return {"state": null, "problem": problem if problem else tr("This slot is empty.")}
 
 
-## The summaries of all saves, by slot, with "time" and, if there is one, "picture". If a summary is missing
-## or damaged, the result has "problem", and the summary of a backup if there is a valid one. Reads only the
-## summary in each file; only load_game finds damage elsewhere.
+## The summaries of all saves, by slot, with "time" and, if there is one, "picture". If a save is missing or cut off, the
+## result has "problem", and the summary of a backup if there is a whole one.
 func list_saves() -> Dictionary[int, Dictionary]:
 	var saves: Dictionary[int, Dictionary] = {}
 	for file in DirAccess.get_files_at(folder) if DirAccess.dir_exists_absolute(folder) else PackedStringArray():
@@ -93,40 +93,37 @@ func path_of(slot: int, backup := 0) -> String:
 
 
 ## A message for the player. The result's message is for your log.
-static func problem_of(result: FastVariantResult) -> String:
+func problem_of(result: FastVariantResult) -> String:
 	match result.error:
 		FastVariantCodec.FILE_ERROR:
-			return "The file cannot be read or written. Is it missing or in use, or is the disk full?"
+			return tr("The file cannot be read or written. Is it missing or in use, or is the disk full?")
 		FastVariantCodec.OUT_OF_MEMORY:
-			return "There is not enough memory."
+			return tr("There is not enough memory.")
 		FastVariantCodec.OBJECT_REFUSED:
-			return "This save does not fit this version of the game."
-	return "This save is damaged."
+			return tr("This save does not fit this version of the game.")
+	return tr("This save is damaged.")
 
 
-## The first record of a file. The state is the second record.
-func _first_record(summary: Dictionary, picture: Image) -> Dictionary:
-	for key: String in ["version", "time", "picture", "problem"]:
-		if summary.has(key):
+## The summary with the keys of the manager. It is untyped, because a typed one could refuse some of their values.
+func _completed(summary: Dictionary, picture: Image) -> Dictionary:
+	var all := {}.merged(summary)
+	for key in OWN_KEYS:
+		if all.erase(key):
 			push_warning("The key \"%s\" of the summary is ignored: choose another name." % key)
-	# Merged into an untyped Dictionary, because a typed summary could refuse some of these values.
-	var first := {"version": VERSION, "time": int(Time.get_unix_time_from_system())}.merged(summary)
-	first.erase("picture")
-	first.erase("problem")
+	all.merge({"version": VERSION, "time": int(Time.get_unix_time_from_system())})
 	if picture:
-		first["picture"] = picture.save_webp_to_buffer(true)
-	return first
+		all["picture"] = picture.save_webp_to_buffer(true)
+	return all
 
 
-## Notes whether a save succeeded, and returns a message for the player.
+## Notes whether a save succeeded, and returns a message for the player. The save has printed its error.
 func _saved(slot: int, result: FastVariantResult) -> String:
 	_good[slot] = result.is_ok()
 	if result.is_ok():
 		_has_backup[slot] = false
 		return ""
-	push_error(_with_path(path_of(slot), result.message))
-	var is_file := result.error == FastVariantCodec.FILE_ERROR or result.error == FastVariantCodec.OUT_OF_MEMORY
-	return problem_of(result) if is_file else UNSAVABLE
+	var is_file := result.error in [FastVariantCodec.FILE_ERROR, FastVariantCodec.OUT_OF_MEMORY]
+	return problem_of(result) if is_file else tr("The game cannot be saved. Please report this bug.")
 
 
 ## Waits for the autosave, which may still be writing a file.
@@ -135,59 +132,38 @@ func _wait() -> void:
 		_job.wait_to_finish()
 
 
-## The state as it is written to the file; null if it cannot be saved. To compress, encrypt or sign saves, override this
-## function and `_unpacked`.
-func _packed(state: Variant) -> Variant:
-	return state
-
-
-## The state from what `_packed` has returned; null if it is damaged. The manager then loads a backup.
-func _unpacked(packed: Variant) -> Variant:
-	return packed
-
-
-## The state in a file; null if it is damaged or missing. An empty or truncated file may have fewer records.
-func _state_of(result: FastVariantResult) -> Variant:
-	return _unpacked(result.value[1]) if result.is_ok() and result.value.size() == 2 else null
-
-
-## A message that names the file. Messages about the contents of a file already do.
-func _with_path(path: String, message: String) -> String:
-	return message if message.begins_with(path) else "%s: %s" % [path, message]
-
-
-## Makes room for a save of `packed`. Returns a message for the player, or an empty text if the save may be written.
-func _prepare(slot: int, packed: Variant) -> String:
+## Keeps a backup of the save that a new one replaces. Returns a message for the player, or an empty text if the new one
+## may be written.
+func _prepare(slot: int, state: Variant) -> String:
 	DirAccess.make_dir_recursive_absolute(folder)
-	if packed == null:
-		return UNSAVABLE
+	if state == null:
+		push_error("The state of slot %d is null." % slot)
+		return tr("The game cannot be saved. Please report this bug.")
 	if _has_backup.get(slot, false) or not FileAccess.file_exists(path_of(slot)):
 		return ""
 	# The file is not read if this run of the game has written or loaded it without an error.
 	if not _good.get(slot, false):
-		var result := FastVariantCodec.load_batch(path_of(slot))
-		# Another process has locked the file, which may be good.
-		if result.error == FastVariantCodec.FILE_ERROR or result.error == FastVariantCodec.OUT_OF_MEMORY:
-			push_error(_with_path(path_of(slot), result.message))
+		var result := FastVariantCodec.load(path_of(slot))
+		if result.error in [FastVariantCodec.FILE_ERROR, FastVariantCodec.OUT_OF_MEMORY]:
+			push_error(result.message)
 			return problem_of(result)
-		if _state_of(result) == null:
-			return ""
+		if not result.is_ok():
+			return ""                                   # A damaged save replaces no backup.
 	_keep_backup(slot)
 	return ""
 
 
-## Copies the save of a slot before a new save replaces it, unless it is already copied. Failed saves must not use up the
-## backups.
+## Copies the save of a slot, unless it is already copied. Failed saves must not use up the backups.
 func _keep_backup(slot: int) -> void:
 	# An earlier run may have made the backup, and then failed to save.
-	var is_first := not _has_backup.has(slot) and _size_of(path_of(slot, 1)) == _size_of(path_of(slot))
-	var newest := FileAccess.get_sha256(path_of(slot, 1)) if is_first else ""
+	var may_be_kept := not _has_backup.has(slot) and FileAccess.file_exists(path_of(slot, 1))
+	var newest := FileAccess.get_sha256(path_of(slot, 1)) if may_be_kept else ""
 	_has_backup[slot] = newest != "" and newest == FileAccess.get_sha256(path_of(slot))
 	if _has_backup[slot]:
 		return
 	var copy := path_of(slot, BACKUPS + 1)
 	# On a full disk, the copy is shorter.
-	if DirAccess.copy_absolute(path_of(slot), copy) != OK or _size_of(copy) != _size_of(path_of(slot)):
+	if DirAccess.copy_absolute(path_of(slot), copy) != OK or FileAccess.get_sha256(copy) != FileAccess.get_sha256(path_of(slot)):
 		DirAccess.remove_absolute(copy)
 		return
 	for backup in range(BACKUPS, 1, -1):
@@ -197,13 +173,8 @@ func _keep_backup(slot: int) -> void:
 	_has_backup[slot] = true
 
 
-func _size_of(path: String) -> int:
-	var file := FileAccess.open(path, FileAccess.READ)
-	return file.get_length() if file else -1
-
-
-## The save of a slot and its backups, the newest first. Includes a missing file if an older one exists, so
-## that reading it reports the problem.
+## The save of a slot and its backups, the newest first. Includes a missing file if an older one exists, so that reading it
+## reports the problem.
 func _files_of(slot: int) -> PackedStringArray:
 	var files := PackedStringArray()
 	for backup in range(BACKUPS, -1, -1):
@@ -216,12 +187,11 @@ func _files_of(slot: int) -> PackedStringArray:
 func _summary_of(slot: int) -> Dictionary:
 	var problem := ""
 	for path in _files_of(slot):
-		var first := FastVariantView.open_file(path).try_fetch(0)
-		if not first.is_ok() or not first.value is Dictionary:
-			problem = problem_of(first)
+		var result := classes.load_summary(path)
+		if not result.is_ok():
+			problem = problem if problem else problem_of(result)
 			continue
-		# An untyped copy, because a typed Dictionary could refuse the values set below.
-		var summary := {}.merged(first.value)
+		var summary := {}.merged(result.value)
 		var picture := Image.new()
 		if summary.get("picture") is PackedByteArray and picture.load_webp_from_buffer(summary["picture"]) == OK:
 			summary["picture"] = picture
@@ -231,11 +201,3 @@ func _summary_of(slot: int) -> Dictionary:
 			summary["problem"] = problem
 		return summary
 	return {"title": problem, "problem": problem}
-
-
-## The version of a file. `result` is from loading the file, which may fail if the version is newer.
-func _version_of(path: String, result: FastVariantResult) -> int:
-	var is_loaded: bool = result.is_ok() and not result.value.is_empty()
-	var first: Variant = result.value[0] if is_loaded else FastVariantView.open_file(path).try_fetch(0).value
-	var version: Variant = first.get("version") if first is Dictionary else null
-	return version if version is int else 0

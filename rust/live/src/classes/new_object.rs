@@ -6,7 +6,7 @@ use std::sync::Arc;
 use godot::builtin::{AnyDictionary, GString, StringName, VarDictionary, Variant};
 use godot::meta::ToGodot;
 use variant_codec::error::{Step, quoted};
-use variant_codec::{Error, Result, VariantType, tag};
+use variant_codec::{Error, ErrorKind, Result, VariantType, tag};
 use variant_engine::{ContainerType, HeldObject, Reader, text_of};
 
 use super::class::{Class, FIRST_VERSION, UNKNOWN};
@@ -99,7 +99,8 @@ impl NewObject {
         // Containers that `upgrade` returns may be the game's, but not their typed copies.
         let is_upgraded = self.version != self.class.version;
         let given = (is_upgraded && is_container(&value)).then(|| value.clone());
-        let value = fitting.fit(&property.declared, value, (&self.object, self.is_target), &property.name)?;
+        let fitted = fitting.fit(&property.declared, value, (&self.object, self.is_target), &property.name);
+        let value = fitted.map_err(|error| if is_upgraded { error } else { advised(error) })?;
         let is_made = given.map_or(!is_upgraded, |given| !godot::global::is_same(&given, &value));
         self.values.push((position as u32, is_made, value));
         self.next = self.next.max(position + 1);
@@ -217,6 +218,19 @@ impl NewObject {
             self.object.set(&self.class.properties[*position as usize].name, &Variant::nil());
         }
         self.unknown.iter().for_each(|unknown| empty(&unknown.to_variant()));
+    }
+}
+
+/// The error of a value that does not fit its property, with what to do if the class has changed.
+#[cold]
+fn advised(error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::Object(reason) if reason.starts_with("expected ") => {
+            let advice = "if the class has changed, raise `version` and convert the value in `upgrade`";
+            let kind = ErrorKind::Object(format!("{reason}; {advice}").into());
+            error.with_kind(kind)
+        }
+        _ => error,
     }
 }
 

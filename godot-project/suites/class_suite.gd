@@ -509,8 +509,34 @@ func test_registration() -> bool:
 	classes = FastVariantClasses.new()
 	_register(classes, Watched, "W", {"properties": PackedStringArray(["process_priority", "title"])})
 	checks.same_value("native properties", {&"@class": "W", "process_priority": 3, "title": "x"}, classes.to_plain(_watched({&"process_priority": 3, &"title": "x"})))
+	# A Node of the game: native properties are added, and a variable that refers to a child is left out.
+	classes = FastVariantClasses.new()
+	var player := classes.register(Player, "Player")
+	var node := Player.new()
+	node.label = Label.new()
+	node.add_child(node.label)
+	node.position = Vector2(3, 4)
+	var refused := classes.try_encode(node)
+	checks.truth("a child Node", "leave its property out with `exclude`" in refused.message and refused.path == ".\"label\"", refused.message)
+	player.exclude(["label"])
+	player.include(["position", "rotation"])
+	checks.same_value("properties", PackedStringArray(["hp", "position", "rotation"]), player.properties)
+	checks.same_value("what is written", {&"@class": "Player", "hp": 100, "position": Vector2(3, 4), "rotation": 0.0}, classes.to_plain(node))
+	Engine.print_error_messages = false
+	player.exclude(["hp", "label"])
+	player.include(["hp"])
+	player.include(["nowhere"])
+	Engine.print_error_messages = true
+	checks.same_value("nothing changes after an error", PackedStringArray(["hp", "position", "rotation"]), player.properties)
+	node.free()
 	_free_nodes()
 	return true
+
+
+class Player:
+	extends Node2D
+	var hp := 100
+	var label: Label
 
 
 class Sentinel:

@@ -53,6 +53,8 @@ const SURFACE: Dictionary[StringName, Array] = {
 		"try_from_json(text, [limits]) -> FastVariantResult",
 	],
 	&"FastVariantClass": [
+		"include(names) -> void",
+		"exclude(names) -> void",
 		"name", "version", "properties", "renamed", "upgrade", "create", "keep_unknown",
 	],
 	&"FastVariantView": [

@@ -4,7 +4,6 @@ use variant_codec::VariantType;
 
 use crate::error::{Error, Result};
 use crate::kind::Kind;
-use crate::schema::{Label, MessageTable};
 
 /// The components of a type, which are the fields of a message.
 #[derive(Clone, Copy, Debug)]
@@ -20,36 +19,33 @@ pub(crate) struct Components {
 }
 
 impl Components {
-    /// The components of `ty` in a message.
+    /// The components of `ty` in a message with these fields, sorted by number: the name and kind of each; no kind if
+    /// it is a list, a map or a member of a oneof.
     ///
     /// # Errors
     /// Fails if the type cannot be a message, or the message has other fields.
-    pub fn of(message: &MessageTable, ty: VariantType) -> Result<Self> {
-        let cannot =
-            |reason: String| Err(Error::Unmappable { message: message.name.to_string(), ty, reason });
+    pub fn of(message: &str, fields: &[(&str, Option<Kind>)], ty: VariantType) -> Result<Self> {
+        let cannot = |reason: String| Err(Error::Unmappable { message: message.to_owned(), ty, reason });
         let Some(names) = names(ty) else {
             return cannot(
                 "expected a Vector2, Vector3 or Vector4, with or without i, a Quaternion or a Color".into(),
             );
         };
-        let is_component = |name: &&str| {
-            message.fields.iter().any(|field| {
-                let is_single = matches!(field.label, Label::Implicit | Label::Explicit | Label::Required);
-                *field.name == **name && is_single && field.oneof.is_none() && fits(ty, field.kind)
-            })
+        let rank = |name: &&str| {
+            let is_it = |(found, kind): &(&str, Option<Kind>)| {
+                found == name && kind.is_some_and(|kind| fits(ty, kind))
+            };
+            fields.iter().position(is_it)
         };
-        if message.fields.len() != names.len() || !names.iter().all(is_component) {
+        let found: Vec<usize> = names.iter().filter_map(rank).collect();
+        if found.len() != names.len() || fields.len() != names.len() {
             let number = if is_float(ty) { "float or double" } else { "an integer type" };
             return cannot(format!("expected exactly the fields {}, each one of {number}", names.join(", ")));
         }
-        let rank = |name: &str| {
-            message.fields.iter().position(|field| *field.name == *name).map_or(0, |rank| rank as u16)
-        };
         let mut ranks = [0; 4];
-        names.iter().zip(&mut ranks).for_each(|(name, slot)| *slot = rank(name));
+        found.iter().zip(&mut ranks).for_each(|(rank, slot)| *slot = *rank as u16);
         // A Color has components of 32 bits in every engine.
-        let is_wide =
-            ty != VariantType::Color && message.fields.iter().any(|field| field.kind == Kind::Double);
+        let is_wide = ty != VariantType::Color && fields.iter().any(|(_, kind)| *kind == Some(Kind::Double));
         Ok(Self { ty, ranks, count: names.len(), is_wide })
     }
 

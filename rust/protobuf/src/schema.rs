@@ -117,7 +117,12 @@ impl Schema {
     /// As [`Schema::message`]; also [`Error::Unmappable`].
     pub fn map_message(&mut self, name: &str, ty: VariantType) -> Result<()> {
         let index = self.message(name)?.index as usize;
-        let components = Components::of(&self.0.messages[index], ty)?;
+        let message = &self.0.messages[index];
+        let fields = message.fields.iter().map(|field| {
+            let is_single = matches!(field.label, Label::Implicit | Label::Explicit | Label::Required);
+            (&*field.name, (is_single && field.oneof.is_none()).then_some(field.kind))
+        });
+        let components = Components::of(&message.name, &fields.collect::<Vec<_>>(), ty)?;
         Arc::make_mut(&mut self.0).messages[index].components = Some(components);
         Ok(())
     }

@@ -6,8 +6,10 @@ use godot::builtin::{Callable, GString, PackedStringArray};
 use godot::classes::{IRefCounted, RefCounted};
 use godot::obj::{Base, Gd};
 use godot::prelude::{GodotClass, PhantomVar, VarDictionary, godot_api};
+use variant_codec::error::quoted;
 use variant_codec::sync::lock;
 use variant_codec::{Error, Result};
+use variant_engine::text_of;
 use variant_live::classes::class::{Class, Registration};
 use variant_live::classes::registry::Registry;
 
@@ -45,7 +47,7 @@ pub struct FastVariantClass {
     version: PhantomVar<i64>,
     /// The names of the properties that are written. At first, these are all variables of the script and of the scripts
     /// that it extends, as they were at the call of [method FastVariantClasses.register]. Native properties, such as
-    /// [code]position[/code], are written only if listed.
+    /// [code]position[/code], are written only if listed. See [method include] and [method exclude].
     #[var(get, set)]
     properties: PhantomVar<PackedStringArray>,
     /// The present name of each property that had another name earlier. Former names are read in data of any version.
@@ -108,7 +110,10 @@ impl FastVariantClass {
 
     #[func]
     fn set_version(&self, version: i64) {
-        self.change("FastVariantClass.version", |registration| registration.version = version);
+        self.change("FastVariantClass.version", |_, registration| {
+            registration.version = version;
+            Ok(())
+        });
     }
 
     #[func]
@@ -120,7 +125,10 @@ impl FastVariantClass {
 
     #[func]
     fn set_properties(&self, properties: PackedStringArray) {
-        self.change("FastVariantClass.properties", |registration| registration.properties = Some(properties));
+        self.change("FastVariantClass.properties", |_, registration| {
+            registration.properties = Some(properties);
+            Ok(())
+        });
     }
 
     #[func]
@@ -135,8 +143,9 @@ impl FastVariantClass {
 
     #[func]
     fn set_renamed(&self, renamed: VarDictionary) {
-        self.change("FastVariantClass.renamed", |registration| {
-            registration.renamed = renamed.duplicate_shallow()
+        self.change("FastVariantClass.renamed", |_, registration| {
+            registration.renamed = renamed.duplicate_shallow();
+            Ok(())
         });
     }
 
@@ -149,7 +158,10 @@ impl FastVariantClass {
 
     #[func]
     fn set_upgrade(&self, upgrade: Callable) {
-        self.change("FastVariantClass.upgrade", |registration| registration.upgrade = upgrade);
+        self.change("FastVariantClass.upgrade", |_, registration| {
+            registration.upgrade = upgrade;
+            Ok(())
+        });
     }
 
     #[func]
@@ -161,7 +173,10 @@ impl FastVariantClass {
 
     #[func]
     fn set_create(&self, create: Callable) {
-        self.change("FastVariantClass.create", |registration| registration.create = create);
+        self.change("FastVariantClass.create", |_, registration| {
+            registration.create = create;
+            Ok(())
+        });
     }
 
     #[func]
@@ -173,7 +188,45 @@ impl FastVariantClass {
 
     #[func]
     fn set_keep_unknown(&self, keep_unknown: bool) {
-        self.change("FastVariantClass.keep_unknown", |registration| registration.keep_unknown = keep_unknown);
+        self.change("FastVariantClass.keep_unknown", |_, registration| {
+            registration.keep_unknown = keep_unknown;
+            Ok(())
+        });
+    }
+}
+
+#[godot_api(secondary)]
+impl FastVariantClass {
+    /// Adds properties to [member properties], such as native ones: [code]hero.include(["position"])[/code]. If one of the
+    /// [param names] does not exist, or is written already, one error is printed and nothing changes.
+    #[func]
+    fn include(&self, names: PackedStringArray) {
+        self.change("FastVariantClass.include", |class, registration| {
+            let mut properties = class.property_names();
+            properties.extend_array(&names);
+            registration.properties = Some(properties);
+            Ok(())
+        });
+    }
+
+    /// Removes properties from [member properties], such as a variable that refers to a child Node, or a cache:
+    /// [code]hero.exclude(["sprite"])[/code]. If one of the [param names] is not written, one error is printed and nothing
+    /// changes.
+    #[func]
+    fn exclude(&self, names: PackedStringArray) {
+        self.change("FastVariantClass.exclude", |class, registration| {
+            let mut properties = class.property_names().to_vec();
+            for name in names.as_slice() {
+                let found = properties.iter().position(|property| property == name);
+                let found = found.ok_or_else(|| {
+                    let name = quoted(&text_of(name));
+                    Error::argument(format!("{}: the property {name} is not written", class.name))
+                })?;
+                properties.remove(found);
+            }
+            registration.properties = Some(properties.into_iter().collect());
+            Ok(())
+        });
     }
 }
 
@@ -202,20 +255,21 @@ impl FastVariantClass {
     }
 
     /// Changes how the class is registered, or prints why that is impossible.
-    fn change(&self, property: &'static str, change: impl FnOnce(&mut Registration)) {
-        guard(property, || {
+    fn change(&self, method: &'static str, change: impl FnOnce(&Class, &mut Registration) -> Result<()>) {
+        guard(method, || {
             let changed = self.place.as_ref().ok_or_else(not_registered).and_then(|(registry, id)| {
                 // Other threads may change other properties meanwhile.
                 let mut registry = lock(registry);
-                let mut registration =
-                    registry.of_script(*id).ok_or_else(not_registered)?.registration().clone();
-                change(&mut registration);
-                let class = Class::of(registration)?;
-                Ok(Arc::make_mut(&mut *registry).replace(class))
+                let class = Arc::clone(registry.of_script(*id).ok_or_else(not_registered)?);
+                let mut registration = class.registration().clone();
+                change(&class, &mut registration)?;
+                let changed = Class::of(registration)?;
+                drop(class);
+                Ok(Arc::make_mut(&mut *registry).replace(changed))
             });
             // The registry is free again: dropping the old class, and printing, may run scripts.
             if let Err(error) = changed {
-                report::failure(property, &error);
+                report::failure(method, &error);
             }
         });
     }

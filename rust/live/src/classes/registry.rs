@@ -147,6 +147,9 @@ impl Registry {
             }
             Error::object(match object.get_script() {
                 Some(_) => format!("{label} is not registered; call `register` with its script"),
+                None if object.is_class("Node") => format!(
+                    "{label} is a Node without a script, so it cannot be saved; leave its property out with `exclude` of what `register` returned, or keep its NodePath"
+                ),
                 None => format!(
                     "{label} has no script, so its class cannot be registered; save the properties that you need, or save it with FastVariantCodec and `full_objects`"
                 ),

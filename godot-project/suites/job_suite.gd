@@ -160,6 +160,16 @@ func test_failures() -> bool:
 		var result: FastVariantResult = await job.completed
 		checks.same_int("file error", FastVariantCodec.FILE_ERROR, result.error)
 	Engine.print_error_messages = true
+	FastVariantCodec.save_batch(PATH, [0])
+	FastVariantCodec.append_batch_async(PATH, [1, 2])
+	FastVariantCodec.append_encoded_async(PATH, [var_to_bytes(3), var_to_bytes([4])])
+	checks.same_value("appended in order", [0, 1, 2, 3, [4]], FastVariantCodec.load_batch_async(PATH).wait_to_finish().value)
+	Engine.print_error_messages = false
+	for wrong: Variant in [PackedByteArray(), var_to_bytes(3).slice(0, 6), "text", var_to_bytes(1) + var_to_bytes(2)]:
+		var refused := FastVariantCodec.append_encoded_async(PATH, [var_to_bytes(5), wrong]).wait_to_finish()
+		checks.truth("no value: %s" % [wrong], not refused.is_ok() and "at index 1" in refused.message, refused.message)
+	Engine.print_error_messages = true
+	checks.same_int("nothing of it is appended", 5, FastVariantCodec.load_batch(PATH).value.size())
 	FastVariantCodec.save_batch(PATH, [1, 2])
 	FileAccess.open(PATH, FileAccess.READ_WRITE).resize(20)
 	var torn := FastVariantCodec.load_batch_async(PATH).wait_to_finish()

@@ -80,7 +80,7 @@ func _holds_error(method: Dictionary) -> bool:
 
 ## Returns whether the method prints its error: a failed write does, too.
 func _prints(method: Dictionary) -> bool:
-	return not _holds_error(method) or method["name"].begins_with("save_batch") or method["name"] == "append_batch"
+	return not _holds_error(method) or method["name"].begins_with("save") or method["name"].begins_with("append")
 
 
 func _check_bad_arguments(owner: StringName, method: Dictionary) -> void:

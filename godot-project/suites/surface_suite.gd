@@ -26,6 +26,8 @@ const SURFACE: Dictionary[StringName, Array] = {
 		"decode_batch_async(buffers, [limits]) -> FastVariantJob",
 		"save_batch_async(path, values, [full_objects]) -> FastVariantJob",
 		"load_batch_async(path, [limits]) -> FastVariantJob",
+		"append_batch_async(path, values, [full_objects]) -> FastVariantJob",
+		"append_encoded_async(path, buffers) -> FastVariantJob",
 	],
 	&"FastVariantClasses": [
 		"register(script, [name]) -> FastVariantClass",

@@ -11,6 +11,7 @@ use variant_codec::sync::lock;
 use variant_codec::{Error, Limits, Result, Strictness};
 use variant_engine::{GivenArray, OwnArray, OwnedBytes, text_of};
 
+use crate::file_queue::Turn;
 use crate::files::{self, FileError, Holds, Saved, Target};
 use crate::saves::{self, Damaged, Loaded};
 use variant_live::batch::failed::{Failed, Reasons};
@@ -201,12 +202,13 @@ impl Job {
         })
     }
 
-    /// Replaces a file in the background with `parts`, which have `holds`. A failure is kept for [`take_unprinted`], as
+    /// Passes `parts`, which have `holds`, to `write` in the background. A failure is kept for [`take_unprinted`], as
     /// one of `method`: printing runs Loggers, which must not wait for the thread that writes.
-    pub fn save(
+    pub fn save<C: AsRef<[u8]> + Send + 'static>(
         target: Target,
         holds: Holds,
-        parts: Vec<impl AsRef<[u8]> + Send + 'static>,
+        parts: Vec<C>,
+        write: impl FnOnce(&Target, Turn, &[C]) -> std::result::Result<(), FileError> + Send + 'static,
         method: &'static str,
     ) -> Arc<Self> {
         let job = Self::new(Stage::Away, RunsOn::Anywhere, BUDGET, true);
@@ -215,7 +217,7 @@ impl Job {
         run(Lane::Writing, &job, || {
             let turn = target.turn();
             Box::new(move || {
-                let written = files::replace(&target, turn, &parts);
+                let written = write(&target, turn, &parts);
                 same.progress.advance(usize::MAX);
                 same.finish(match written {
                     Ok(()) => Outcome::Saved(target.saved(holds, bytes)),

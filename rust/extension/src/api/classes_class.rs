@@ -314,7 +314,7 @@ impl FastVariantClasses {
     ) -> Gd<FastVariantJob> {
         guard("FastVariantClasses.save_async", || {
             let chunks = || Self::saved(&this, &value, summary);
-            write_later("FastVariantClasses.save_async", &path, Holds::Value, chunks)
+            write_later("FastVariantClasses.save_async", &path, Holds::Value, chunks, files::replace)
         })
     }
 
@@ -372,7 +372,13 @@ impl FastVariantClasses {
     fn save_batch_async(this: Gd<Self>, path: GString, values: AnyArray) -> Gd<FastVariantJob> {
         guard("FastVariantClasses.save_batch_async", || {
             let frame = || registered::frame(&values, &Self::registry(&this));
-            write_later("FastVariantClasses.save_batch_async", &path, Holds::Records(values.len()), frame)
+            write_later(
+                "FastVariantClasses.save_batch_async",
+                &path,
+                Holds::Records(values.len()),
+                frame,
+                files::replace,
+            )
         })
     }
 

@@ -186,7 +186,7 @@ impl FastVariantCodec {
     ) -> Gd<FastVariantJob> {
         guard("FastVariantCodec.save_async", || {
             let chunks = || saved(&value, summary, compress);
-            write_later("FastVariantCodec.save_async", &path, Holds::Value, chunks)
+            write_later("FastVariantCodec.save_async", &path, Holds::Value, chunks, files::replace)
         })
     }
 
@@ -349,7 +349,40 @@ impl FastVariantCodec {
     ) -> Gd<FastVariantJob> {
         guard("FastVariantCodec.save_batch_async", || {
             let frame = || records::frame(&values, full_objects);
-            write_later("FastVariantCodec.save_batch_async", &path, Holds::Records(values.len()), frame)
+            write_later(
+                "FastVariantCodec.save_batch_async",
+                &path,
+                Holds::Records(values.len()),
+                frame,
+                files::replace,
+            )
+        })
+    }
+
+    /// Encodes each element of [param values] immediately, and appends the records to the file at [param path] in the
+    /// background, as [method append_batch] does with the same [param full_objects]. Otherwise works like
+    /// [method save_batch_async].
+    #[func]
+    fn append_batch_async(
+        path: GString,
+        values: AnyArray,
+        #[opt(default = false)] full_objects: bool,
+    ) -> Gd<FastVariantJob> {
+        guard("FastVariantCodec.append_batch_async", || {
+            let (holds, frame) = (Holds::Records(values.len()), || records::frame(&values, full_objects));
+            write_later("FastVariantCodec.append_batch_async", &path, holds, frame, files::append)
+        })
+    }
+
+    /// Appends values that are encoded already, one in each of the [param buffers], to the file at [param path] in the
+    /// background, as records. A replay and a packet then share one call of [method encode]:
+    /// [code]append_encoded_async("user://replay.dat", [packet])[/code]. The buffers are checked strictly. Otherwise works
+    /// like [method append_batch_async].
+    #[func]
+    fn append_encoded_async(path: GString, buffers: AnyArray) -> Gd<FastVariantJob> {
+        guard("FastVariantCodec.append_encoded_async", || {
+            let (holds, frame) = (Holds::Records(buffers.len()), || records::frame_encoded(&buffers));
+            write_later("FastVariantCodec.append_encoded_async", &path, holds, frame, files::append)
         })
     }
 

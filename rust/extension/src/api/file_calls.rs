@@ -85,15 +85,16 @@ pub fn write<C: AsRef<[u8]>, E: Into<NotEncoded>>(
     FastVariantResult::of_job(outcome).0
 }
 
-/// Replaces a file in the background with one that has `holds`. A failure is printed, too.
+/// Writes a file with `holds` in the background. A failure is printed, too.
 pub fn write_later<C: AsRef<[u8]> + Send + 'static, E: Into<NotEncoded>>(
     method: &'static str,
     path: &GString,
     holds: Holds,
     encode: impl FnOnce() -> Result<Vec<C>, E>,
+    write: impl FnOnce(&Target, Turn, &[C]) -> Result<(), FileError> + Send + 'static,
 ) -> Gd<FastVariantJob> {
     job_class::start(match prepared(method, path, encode) {
-        Ok((target, parts)) => Job::save(target, holds, parts, method),
+        Ok((target, parts)) => Job::save(target, holds, parts, write, method),
         Err(not_written) => Job::done(not_written),
     })
 }

@@ -10,6 +10,7 @@ use variant_codec::sync::lock;
 use variant_codec::{Error, ErrorKind, Limits, frames};
 use variant_engine::{self as engine, OwnArray, OwnedBytes, Reader, Slots};
 
+use crate::batch;
 use crate::batch::failed::{Failed, Reasons};
 use crate::batch::gathering::{Gathering, fill_part};
 use crate::batch::spread::{ITEM_COST, Items as _, item, own_if, spread};
@@ -41,6 +42,21 @@ fn frame_with(values: &AnyArray, full_objects: bool, is_strict: bool) -> Result<
         let otherwise = if is_strict { Objects::Refused } else { Objects::AsIds { warns: true } };
         let objects = Objects::full_or(otherwise, full_objects, stored);
         value::append(part, element(&elements, index)?, objects, is_strict)
+    })
+}
+
+/// The records of values that are encoded already, for a file.
+///
+/// # Errors
+/// Fails with the buffers that are not strictly encoded values.
+pub fn frame_encoded(buffers: &AnyArray) -> Result<Vec<Vec<u8>>, Failed> {
+    let buffers = batch::owned(buffers);
+    let limits = Limits { allow_objects: true, ..Limits::for_save_files() };
+    frame_each(buffers.len(), true, Reasons::First, |index, part, &mut ()| {
+        let bytes = buffers[index].as_ref().map_err(Clone::clone)?;
+        let bytes = engine::bytes(bytes.get());
+        variant_codec::validate(bytes, &limits)?;
+        frames::try_append(part, bytes)
     })
 }
 

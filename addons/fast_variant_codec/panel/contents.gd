@@ -234,7 +234,7 @@ func _date_of(index: int) -> String:
 	var time := (node["preview"] as String).to_float()
 	if time < TIMES[0] or time >= TIMES[1] or RegEx.create_from_string(TIME_KEY).search(key) == null:
 		return ""
-	return Time.get_datetime_string_from_unix_time(int(time), true) + " UTC"
+	return Time.get_datetime_string_from_unix_time(int(time), true).left(-3) + " UTC"
 
 
 static func preview_among(nodes: Array[Dictionary], index: int) -> String:
@@ -329,7 +329,7 @@ static func size_in_words(size: int) -> String:
 	while amount >= 1023.5 and unit < 3:
 		amount /= 1024
 		unit += 1
-	return "%s %s" % [String.num(amount, 1 if amount < 9.95 else 0), ["", "KiB", "MiB", "GiB"][unit]]
+	return "%s %s" % [String.num(amount, 1 if amount < 9.95 else 0).trim_suffix(".0"), ["", "KiB", "MiB", "GiB"][unit]]
 
 
 func byte_in_words(byte: int) -> String:

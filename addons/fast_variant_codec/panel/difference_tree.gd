@@ -18,6 +18,7 @@ func _init() -> void:
 	select_mode = Tree.SELECT_ROW
 	set(&"accessibility_name", "Differences")
 	set_column_title(Column.PLACE, "Place")
+	set_column_custom_minimum_width(Column.PLACE, roundi(140 * EditorInterface.get_editor_scale()))
 	for column: int in Column.values():
 		set_column_title_alignment(column, HORIZONTAL_ALIGNMENT_LEFT)
 		set_column_clip_content(column, true)

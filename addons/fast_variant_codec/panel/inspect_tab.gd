@@ -611,11 +611,12 @@ func edit(text: String) -> String:
 		if differences.refusal:
 			_say(differences.refusal)
 			return
-		var is_changed := second.bytes != first.bytes
 		contents = second
-		_on_disk = first if is_changed else null
-		_edits = edits if is_changed else {} as Dictionary[int, String]
+		_on_disk = first
+		_edits = edits
 		_changes = differences
+		if second.bytes == first.bytes:
+			_forget_edits()
 		_show()
 		_select(at))
 	return ""
@@ -628,7 +629,7 @@ func _edits_after(node: int, growth: int) -> Dictionary[int, String]:
 	for offset in _edits:
 		edits[offset + (growth if offset > at else 0)] = _edits[offset]
 	if not edits.has(at):
-		edits[at] = contents.preview_of(node)
+		edits[at] = contents.nodes[node]["preview"]
 	return edits
 
 

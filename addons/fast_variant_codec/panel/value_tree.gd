@@ -48,8 +48,8 @@ func _init() -> void:
 		set_column_title_alignment(
 				column, HORIZONTAL_ALIGNMENT_RIGHT if column >= Column.OFFSET else HORIZONTAL_ALIGNMENT_LEFT)
 		set_column_clip_content(column, true)
-	set_column_expand_ratio(Column.VALUE, 5)
-	set_column_expand_ratio(Column.PREVIEW, 4)
+	set_column_expand_ratio(Column.VALUE, 4)
+	set_column_expand_ratio(Column.PREVIEW, 5)
 	set_column_expand(Column.OFFSET, false)
 	set_column_expand(Column.SIZE, false)
 	item_collapsed.connect(_on_item_collapsed)

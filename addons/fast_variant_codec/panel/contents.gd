@@ -31,6 +31,9 @@ const LARGEST := 1 << 31
 const FRAME := 4
 ## The size of the header and the count of an Array.
 const ARRAY_HEAD := 8
+## The pattern of a key whose number is probably a Unix time, and the range of such times: the years 2000 to 2099.
+const TIME_KEY := "(^|_)(\\w*time|date|timestamp|at)(_|$)"
+const TIMES: PackedInt64Array = [946_684_800, 4_102_444_800]
 
 
 ## An error or a non-canonical encoding at a byte.
@@ -215,20 +218,40 @@ func line_of(index: int) -> int:
 	return siblings[after] if after < siblings.size() else index
 
 
-## A short form of a node; for a container, its first elements.
+## A short form of a node: the first elements of a container, a number with its date if it is probably a Unix time.
 func preview_of(index: int) -> String:
-	return preview_among(nodes, index)
+	var preview := preview_among(nodes, index)
+	var date := _date_of(index)
+	return "%s (%s)" % [preview, date] if date else preview
+
+
+## The date in UTC that a number denotes; empty if its key or its value is not that of a Unix time.
+func _date_of(index: int) -> String:
+	var node := nodes[index]
+	if node["type"] not in [TYPE_INT, TYPE_FLOAT] or node["role"] not in ["value", "property"]:
+		return ""
+	var key := _name_of(index).trim_prefix("\"").trim_suffix("\"").to_snake_case()
+	var time := (node["preview"] as String).to_float()
+	if time < TIMES[0] or time >= TIMES[1] or RegEx.create_from_string(TIME_KEY).search(key) == null:
+		return ""
+	return Time.get_datetime_string_from_unix_time(int(time), true).left(-3) + " UTC"
 
 
 static func preview_among(nodes: Array[Dictionary], index: int) -> String:
 	var node := nodes[index]
 	var own: String = node["preview"]
+	if is_object(nodes, index):
+		return _preview_of_object(nodes, node)
 	if node["children"].is_empty() or not own.left(1).is_valid_int():
 		return own
+	return _preview_of_children(nodes, node, node["children"])
+
+
+static func _preview_of_children(nodes: Array[Dictionary], node: Dictionary, children: PackedInt32Array) -> String:
 	var is_cut: bool = node.has("left_out")
 	var parts := PackedStringArray()
 	var length := 0
-	for child: int in node["children"]:
+	for child in children:
 		var part: String = nodes[child]["preview"]
 		if nodes[child]["children"]:
 			part = "{…}" if nodes[child]["type"] == TYPE_DICTIONARY else "[…]"
@@ -240,29 +263,73 @@ static func preview_among(nodes: Array[Dictionary], index: int) -> String:
 				break
 			parts.append(part)
 		length += part.length()
-	if is_cut and parts[-1] != "…":
+	if is_cut and (parts.is_empty() or parts[-1] != "…"):
 		parts.append("…")
 	return ("{ %s }" if node["type"] == TYPE_DICTIONARY else "[%s]") % ", ".join(parts)
 
 
-## The role of a node in its parent, and its type.
+## Whether a node is the Dictionary that FastVariantClasses writes for an object.
+static func is_object(nodes: Array[Dictionary], index: int) -> bool:
+	var children: PackedInt32Array = nodes[index]["children"]
+	return nodes[index]["type"] == TYPE_DICTIONARY and children.size() > 1 and (
+			nodes[children[0]]["preview"] == "\"@class\"" and nodes[children[1]]["type"] in [TYPE_STRING, TYPE_STRING_NAME])
+
+
+## The class of an object, its version if it has one, and its first properties.
+static func _preview_of_object(nodes: Array[Dictionary], node: Dictionary) -> String:
+	var children: PackedInt32Array = node["children"]
+	var title: String = nodes[children[1]]["preview"].trim_prefix("\"").trim_suffix("\"")
+	var first := 2
+	if children.size() > 3 and nodes[children[2]]["preview"] == "\"@version\"":
+		title += " (v%s)" % nodes[children[3]]["preview"]
+		first = 4
+	var properties := children.slice(first)
+	return title if properties.is_empty() else "%s %s" % [title, _preview_of_children(nodes, node, properties)]
+
+
+## The name of a node in its parent, and its type.
 func title_of(index: int) -> String:
 	var node := nodes[index]
 	var type: String = node["type_name"]
 	if node.has("element_types"):
 		type += "[%s]" % ", ".join(node["element_types"])
+	var own := _name_of(index)
+	return "%s: %s" % [own, type] if own else type
+
+
+## The name of a node in a line whose icon shows the type.
+func label_of(index: int) -> String:
+	var own := _name_of(index)
+	return own if own else "Value"
+
+
+## The name of a node in its parent; empty for the outermost value.
+func _name_of(index: int) -> String:
+	var node := nodes[index]
 	match node["role"]:
 		"record":
-			return "Record %d: %s" % [node["index"], type]
+			return "Record %d" % node["index"]
 		"element":
-			return "[%d]: %s" % [node["index"], type]
+			return "[%d]" % node["index"]
 		"key":
-			return "Key %d: %s" % [node["index"], type]
+			return "Key %d" % node["index"]
 		"value":
-			return "%s: %s" % [nodes[_key_of(index)]["preview"], type]
+			return nodes[_key_of(index)]["preview"]
 		"property":
-			return "%s: %s" % [node["name"], type]
-	return type
+			return node["name"]
+	return ""
+
+
+## A number of bytes in a unit that fits.
+static func size_in_words(size: int) -> String:
+	if size < 1024:
+		return "%d bytes" % size
+	var unit := 0
+	var amount := float(size)
+	while amount >= 1023.5 and unit < 3:
+		amount /= 1024
+		unit += 1
+	return "%s %s" % [String.num(amount, 1 if amount < 9.95 else 0).trim_suffix(".0"), ["", "KiB", "MiB", "GiB"][unit]]
 
 
 func byte_in_words(byte: int) -> String:

@@ -17,17 +17,20 @@ func _init() -> void:
 	hide_root = true
 	select_mode = Tree.SELECT_ROW
 	set(&"accessibility_name", "Differences")
-	var titles: PackedStringArray = ["Place", "Before", "After"]
+	set_column_title(Column.PLACE, "Place")
+	set_column_custom_minimum_width(Column.PLACE, roundi(140 * EditorInterface.get_editor_scale()))
 	for column: int in Column.values():
-		set_column_title(column, titles[column])
 		set_column_title_alignment(column, HORIZONTAL_ALIGNMENT_LEFT)
 		set_column_clip_content(column, true)
 	item_selected.connect(func() -> void: difference_selected.emit(get_selected().get_metadata(Column.PLACE)))
 
 
-func show_differences(shown: Differences) -> void:
+## Lists differences below the names of the two files.
+func show_differences(shown: Differences, old: String, new: String) -> void:
 	clear()
 	differences = shown
+	set_column_title(Column.OLD, old)
+	set_column_title(Column.NEW, new)
 	var root := create_item()
 	for difference in shown.found:
 		var item := root.create_child()

@@ -77,6 +77,8 @@ static func preview_of(value: Variant) -> String:
 			var text := value as String
 			return "\"%s\"%s" % [text.left(PREVIEW).c_escape(), "…" if text.length() > PREVIEW else ""]
 		TYPE_DICTIONARY:
+			if value.get("@class") is String or value.get("@class") is StringName:
+				return "%s (v%s)" % [value["@class"], value["@version"]] if value.has("@version") else str(value["@class"])
 			return "Dictionary, %d entries" % value.size()
 	if typeof(value) >= TYPE_ARRAY:
 		return "%s, %d elements" % [type_string(typeof(value)), value.size()]

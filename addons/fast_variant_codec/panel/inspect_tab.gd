@@ -17,8 +17,11 @@ const SEARCHED := 4 << 20
 const MOST_SAVES := 30
 ## The levels of folders in user:// that are searched for saves.
 const SAVE_LEVELS := 2
-## The minimum width of the tree, as a share of the width of the bytes.
+## The minimum width of the tree, as a share of the width of the bytes, and in units of the editor's scale.
 const TREE_SHARE := 0.75
+const TREE_WIDTH := 480.0
+## The end of the name of a backup, as many programs and the addon's save manager write it.
+const BACKUP := "(~|\\.(bak|backup)(_\\d+)?)$"
 
 var tree := ValueTree.new()
 var difference_tree := DifferenceTree.new()
@@ -36,6 +39,11 @@ var _framing := OptionButton.new()
 var _title := Label.new()
 var _empty := Label.new()
 var _compare := Button.new()
+## Shows or folds the bytes.
+var _bytes_toggle := Button.new()
+## Whether the user has pressed _bytes_toggle. Until then, the bytes are folded if there is not enough width.
+var _is_toggled := false
+var _right := VBoxContainer.new()
 var _divider := HSeparator.new()
 var _split := HSplitContainer.new()
 var _dialog: EditorFileDialog
@@ -47,9 +55,14 @@ var _edit := Button.new()
 var _edit_dialog: ConfirmationDialog
 var _edit_text: LineEdit
 var _edit_problem: Label
-## The bytes of the file with an edited value, not written yet.
-var _edited := PackedByteArray()
+## The contents of the file while `contents` has edits that are not written yet; null if there are none.
+var _on_disk: Contents
+## The former values of the edited nodes, by offset in `contents`.
+var _edits: Dictionary[int, String] = {}
+## The differences between `_on_disk` and `contents`.
+var _changes: Differences
 var _write := Button.new()
+var _cancel := Button.new()
 ## Called with the path of the chosen file.
 var _on_chosen: Callable
 ## The most recently requested contents.
@@ -81,18 +94,17 @@ func _init() -> void:
 		left.add_child(list)
 	difference_tree.hide()
 	_split.add_child(left)
-	var right := VBoxContainer.new()
-	right.add_theme_constant_override(&"separation", 0)
-	right.add_child(Legend.new(hex))
+	_right.add_theme_constant_override(&"separation", 0)
+	_right.add_child(Legend.new(hex))
 	hex.size_flags_vertical = Control.SIZE_EXPAND_FILL
 	other_hex.size_flags_vertical = Control.SIZE_EXPAND_FILL
-	right.add_child(hex)
+	_right.add_child(hex)
 	_divider.hide()
-	right.add_child(_divider)
-	right.add_child(other_hex)
+	_right.add_child(_divider)
+	_right.add_child(other_hex)
 	other_hex.set(&"accessibility_name", "Bytes of the second file in hexadecimal")
 	other_hex.hide()
-	_split.add_child(right)
+	_split.add_child(_right)
 	problems.hide()
 	problems.set(&"accessibility_name", "Errors and non-canonical bytes")
 	add_child(problems)
@@ -107,6 +119,8 @@ func _init() -> void:
 
 
 func open_file(path: String) -> void:
+	if _has_edits():
+		return
 	_path.text = path
 	var refusal := Contents.refusal_of(path)
 	if refusal:
@@ -118,6 +132,8 @@ func open_file(path: String) -> void:
 
 
 func show_bytes(bytes: PackedByteArray, source: String) -> void:
+	if _has_edits():
+		return
 	_path.text = ""
 	_framing.select(Contents.Framing.AUTOMATIC)
 	_read(func() -> PackedByteArray: return bytes, source)
@@ -134,7 +150,17 @@ func compare_with(path: String) -> void:
 	_start(func(second: Contents) -> void:
 		second.read(func() -> PackedByteArray: return FileAccess.get_file_as_bytes(path), Contents.Framing.AUTOMATIC)
 		differences.compare(first, second)
-	, func(second: Contents) -> void: _show_comparison(second, differences, path.get_file()))
+	, func(second: Contents) -> void:
+		var ages := _ages_of(_file, path)
+		_show_comparison(first, second, differences, _source + ages[0], path.get_file() + ages[1]))
+
+
+## The words that name the older and the newer of two files; empty if the times are equal or unknown.
+static func _ages_of(first: String, second: String) -> PackedStringArray:
+	var times: Array = [first, second].map(func(path: String) -> int: return FileAccess.get_modified_time(path) if path else 0)
+	if times[0] == times[1] or times.has(0):
+		return ["", ""]
+	return [" (older)", " (newer)"] if times[0] < times[1] else [" (newer)", " (older)"]
 
 
 func paste() -> void:
@@ -172,9 +198,7 @@ func find(text: String) -> void:
 		_say("\"%s\" is not in %s.%s" % [text, _source, (
 				" Its records are 0 to %d." % (contents.record_count - 1) if contents.record_count and text.is_valid_int() else "")])
 		return
-	hex.caret = at
-	tree.load_to(at)
-	_on_byte_selected(at)
+	_select(at)
 
 
 ## The bytes to look for: the text itself, and the encoded number or bool that the text stands for.
@@ -275,21 +299,16 @@ func _make_toolbar() -> Control:
 		"Press Enter to find a text, an int, a float or a bool. With records, an int selects the record with this number. "
 		+ "0x1f selects the byte at this offset."
 	)
-	_find.custom_minimum_size.x = 160 * EditorInterface.get_editor_scale()
+	_find.custom_minimum_size.x = 110 * EditorInterface.get_editor_scale()
 	# Pressing Enter again then finds the next occurrence.
 	_find.keep_editing_on_text_submit = true
 	_find.text_submitted.connect(find)
 	bar.add_child(_find)
-	_edit.text = "Edit…"
-	_edit.tooltip_text = "Change the selected value: a number, text, vector or color. Nothing is written before you have seen the difference."
-	_edit.disabled = true
-	_edit.pressed.connect(_on_edit_pressed)
-	bar.add_child(_edit)
-	_write.text = "Write"
-	_write.tooltip_text = "Replace the file by the changed one."
-	_write.hide()
-	_write.pressed.connect(_on_write_pressed)
-	bar.add_child(_write)
+	_bytes_toggle.text = "Bytes"
+	_bytes_toggle.toggle_mode = true
+	_bytes_toggle.tooltip_text = "Show the bytes beside the values."
+	_bytes_toggle.toggled.connect(_on_bytes_toggled)
+	bar.add_child(_bytes_toggle)
 	return bar
 
 
@@ -301,6 +320,18 @@ func _make_status() -> Control:
 		label.mouse_filter = Control.MOUSE_FILTER_PASS
 		bar.add_child(label)
 	words.horizontal_alignment = HORIZONTAL_ALIGNMENT_RIGHT
+	for button: Array in [
+		[_edit, "Edit…", "Change the selected value: a number, text, vector or color. Write then replaces the file.", _on_edit_pressed],
+		[_write, "Write", "Replace the file by the edited one.", _on_write_pressed],
+		[_cancel, "Cancel", "Undo all edits that are not written yet.", _on_cancel_pressed],
+	]:
+		button[0].text = button[1]
+		button[0].tooltip_text = button[2]
+		button[0].pressed.connect(button[3])
+		bar.add_child(button[0])
+	_edit.disabled = true
+	_write.hide()
+	_cancel.hide()
 	return bar
 
 
@@ -324,15 +355,27 @@ func _notification(what: int) -> void:
 				_show()
 
 
-## Gives the hex view the most columns that leave enough width for the tree.
+## Gives the hex view the most columns that leave enough width for the tree. If there are none, folds the bytes.
 func _divide() -> void:
+	var fits := false
 	for columns in HexView.COLUMNS:
-		hex.custom_minimum_size.x = ceilf(hex.width_of(columns))
-		if size.x - hex.custom_minimum_size.x >= TREE_SHARE * hex.custom_minimum_size.x:
-			return
+		var width := ceilf(hex.width_of(columns))
+		hex.custom_minimum_size.x = width
+		fits = size.x - width >= maxf(TREE_SHARE * width, TREE_WIDTH * EditorInterface.get_editor_scale())
+		if fits:
+			break
+	if not _is_toggled:
+		_bytes_toggle.set_pressed_no_signal(fits)
+	_right.visible = _bytes_toggle.button_pressed
+	words.visible = _right.visible
 
 
-func _ask_for_file(title: String, on_chosen: Callable) -> void:
+func _on_bytes_toggled(_is_on: bool) -> void:
+	_is_toggled = true
+	_divide()
+
+
+func _ask_for_file(title: String, on_chosen: Callable, folder := "") -> void:
 	if _dialog == null:
 		_dialog = EditorFileDialog.new()
 		_dialog.file_mode = EditorFileDialog.FILE_MODE_OPEN_FILE
@@ -342,6 +385,8 @@ func _ask_for_file(title: String, on_chosen: Callable) -> void:
 		add_child(_dialog)
 		_dialog.current_dir = EditorInterface.get_editor_settings().get_project_metadata(
 				"fast_variant_codec", "folder", ProjectSettings.globalize_path("user://"))
+	if folder:
+		_dialog.current_dir = ProjectSettings.globalize_path(folder)
 	_dialog.title = title
 	_on_chosen = on_chosen
 	_dialog.popup_centered_ratio(0.6)
@@ -355,17 +400,46 @@ func _on_file_selected(path: String) -> void:
 func _list_saves() -> void:
 	var popup := _saves.get_popup()
 	popup.clear()
-	var paths := Array(_saves_in("user://", SAVE_LEVELS))
-	paths.sort_custom(func(a: String, b: String) -> bool:
-		return FileAccess.get_modified_time(a) > FileAccess.get_modified_time(b))
-	for path: String in paths.slice(0, MOST_SAVES):
+	var paths := _saves_in("user://", SAVE_LEVELS)
+	for path: String in _newest_first(paths).slice(0, MOST_SAVES):
 		var local: int = FileAccess.get_modified_time(path) + Time.get_time_zone_from_system()["bias"] * 60
 		var age := Time.get_datetime_string_from_unix_time(local, true)
-		popup.add_item("%s    %s" % [path.trim_prefix("user://"), age])
+		var indent := "" if _save_of(path, paths) == path else "        "
+		popup.add_item("%s%s    %s" % [indent, path.trim_prefix("user://"), age])
 		popup.set_item_metadata(-1, path)
 	if paths.is_empty():
 		popup.add_item("No file in user://")
 		popup.set_item_disabled(0, true)
+
+
+## The newest save first, each followed by its backups.
+static func _newest_first(paths: PackedStringArray) -> Array:
+	var backups: Dictionary[String, Array] = {}
+	for path in paths:
+		var save := _save_of(path, paths)
+		backups.get_or_add(save, [])
+		if save != path:
+			backups[save].append(path)
+	var is_newer := func(a: String, b: String) -> bool: return FileAccess.get_modified_time(a) > FileAccess.get_modified_time(b)
+	var saves := backups.keys()
+	saves.sort_custom(is_newer)
+	var sorted: Array = []
+	for save: String in saves:
+		backups[save].sort_custom(is_newer)
+		sorted += [save] + backups[save]
+	return sorted
+
+
+## The save to which a backup belongs; the path itself if it is not the backup of any of the paths.
+static func _save_of(path: String, paths: PackedStringArray) -> String:
+	var backup := RegEx.create_from_string(BACKUP)
+	var stem := backup.sub(path, "")
+	if stem == path or paths.has(stem):
+		return stem
+	for save in paths:
+		if save.get_basename() == stem and backup.search(save) == null:
+			return save
+	return path
 
 
 ## The files in a folder and its subfolders, except .log, .cfg and .import files, and the engine's caches.
@@ -432,15 +506,17 @@ func _show() -> void:
 	_edit.disabled = true
 	_compare.disabled = contents.bytes.is_empty()
 	words.text = ""
-	tree.show_contents(contents)
+	tree.show_contents(contents, _edits)
 	hex.show_contents(contents)
-	_title.text = "%s, %s bytes, %s" % [_source, contents.bytes.size(), (
+	_title.text = "%s, %s, %s" % [_source, Contents.size_in_words(contents.bytes.size()), (
 		"one value" if not contents.has_records
 		else "1 record" if contents.record_count == 1 else "%d records" % contents.record_count)]
 	if contents.is_torn:
 		_title.text += ", the last one truncated"
 	if contents.other_contents:
 		_title.text += "; the bytes can also be read as %s" % contents.other_contents
+	if _edits:
+		_title.text += "; %s not written yet" % ("1 edit" if _edits.size() == 1 else "%d edits" % _edits.size())
 	_title.tooltip_text = _title.text
 	if contents.nodes.is_empty() and contents.problems and not contents.has_records:
 		# The file has another format, which the message names.
@@ -448,21 +524,19 @@ func _show() -> void:
 	_show_problems()
 
 
-func _show_comparison(second: Contents, differences: Differences, other_source: String, is_edit := false) -> void:
-	_edited = second.bytes if is_edit and differences.refusal.is_empty() else PackedByteArray()
-	_write.visible = not _edited.is_empty()
+func _show_comparison(first: Contents, second: Contents, differences: Differences, old: String, new: String) -> void:
 	if differences.refusal:
 		_say(differences.refusal)
 		return
 	_set_comparing(true)
 	problems.hide()
 	words.text = ""
-	hex.select(0, 0)
+	hex.show_contents(first)
 	other_hex.show_contents(second)
-	difference_tree.show_differences(differences)
+	difference_tree.show_differences(differences, old, new)
 	var count := differences.found.size()
 	var counted := "1 difference" if count == 1 else "%d%s differences" % [count, "+" if differences.has_more else ""]
-	_say("%s → %s: %s" % [_source, other_source, counted if count > 0 else "no difference"])
+	_say("%s → %s: %s" % [old, new, counted if count > 0 else "no difference"])
 
 
 func _set_comparing(is_comparing: bool) -> void:
@@ -470,24 +544,26 @@ func _set_comparing(is_comparing: bool) -> void:
 	difference_tree.visible = is_comparing
 	_divider.visible = is_comparing
 	other_hex.visible = is_comparing
-	_compare.text = "End Comparison" if is_comparing else "Compare…"
+	_compare.text = "End Comparison" if is_comparing else "Show Changes" if _on_disk else "Compare…"
 	_edit.visible = not is_comparing
-	if not is_comparing:
-		_edited = PackedByteArray()
-		_write.hide()
+	_write.visible = _on_disk != null
+	_cancel.visible = _on_disk != null
+	_framing.disabled = _on_disk != null
 
 
 func _on_compare_pressed() -> void:
 	if difference_tree.visible:
 		_show()
+	elif _on_disk:
+		_show_comparison(_on_disk, contents, _changes, _source, "not written yet")
 	else:
-		_ask_for_file("Compare With", compare_with)
+		_ask_for_file("Compare With", compare_with, _file.get_base_dir())
 
 
 func _on_edit_pressed() -> void:
 	if _edit_dialog == null:
 		_edit_dialog = ConfirmationDialog.new()
-		_edit_dialog.ok_button_text = "Show Difference"
+		_edit_dialog.ok_button_text = "Edit"
 		_edit_dialog.dialog_hide_on_ok = false
 		_edit_text = LineEdit.new()
 		_edit_text.custom_minimum_size.x = 400 * EditorInterface.get_editor_scale()
@@ -514,38 +590,85 @@ func _on_edited() -> void:
 		_edit_dialog.hide()
 
 
-## Replaces the selected value with a value in GDScript notation, and shows the difference. Returns the reason
-## if that is impossible; otherwise, an empty text.
+## Replaces the selected value with a value in GDScript notation, without writing the file. Returns the reason if that
+## is impossible; otherwise, an empty text.
 func edit(text: String) -> String:
 	var node := tree.selected_node()
 	var bytes := Edit.changed(contents, node, text)
 	if bytes.is_empty():
 		return "Write a value of type %s, such as %s" % [contents.nodes[node]["type_name"], Edit.text_of(contents, node)]
 	if bytes == contents.bytes:
-		return "This is the value in the file. Write another one."
-	var first := contents
+		return "This is the value already. Write another one."
+	var first := _on_disk if _on_disk else contents
+	var edits := _edits_after(node, bytes.size() - contents.bytes.size())
+	var at: int = contents.nodes[node]["offset"]
 	var framing := Contents.Framing.RECORDS if first.has_records else Contents.Framing.ONE_VALUE
 	var differences := Differences.new()
 	_start(func(second: Contents) -> void:
 		second.read(func() -> PackedByteArray: return bytes, framing)
 		differences.compare(first, second)
 	, func(second: Contents) -> void:
-		_show_comparison(second, differences, "not written yet", true)
-		if differences.found:
-			difference_tree.get_root().get_first_child().select(0))
+		if differences.refusal:
+			_say(differences.refusal)
+			return
+		contents = second
+		_on_disk = first
+		_edits = edits
+		_changes = differences
+		if second.bytes == first.bytes:
+			_forget_edits()
+		_show()
+		_select(at))
 	return ""
 
 
+## The edits and their offsets after an edit of a node that makes the bytes `growth` longer.
+func _edits_after(node: int, growth: int) -> Dictionary[int, String]:
+	var at: int = contents.nodes[node]["offset"]
+	var edits: Dictionary[int, String] = {}
+	for offset in _edits:
+		edits[offset + (growth if offset > at else 0)] = _edits[offset]
+	if not edits.has(at):
+		edits[at] = contents.nodes[node]["preview"]
+	return edits
+
+
+## Says that the file has edits, if it has, so that they are not lost.
+func _has_edits() -> bool:
+	if _on_disk:
+		_say("%s has edits: press Write or Cancel first." % _source)
+	return _on_disk != null
+
+
+func _on_cancel_pressed() -> void:
+	contents = _on_disk
+	_forget_edits()
+	_show()
+
+
+func _forget_edits() -> void:
+	_on_disk = null
+	_edits.clear()
+	_changes = null
+
+
+## Shows a byte and selects the innermost value around it.
+func _select(byte: int) -> void:
+	hex.caret = clampi(byte, 0, contents.bytes.size() - 1)
+	tree.load_to(hex.caret)
+	_on_byte_selected(hex.caret)
+
+
 func _on_write_pressed() -> void:
-	var problem := Edit.write(_file, contents, _edited)
+	var problem := Edit.write(_file, _on_disk, contents.bytes)
 	if problem:
 		_say(problem)
 		return
+	_forget_edits()
 	var path := _file
 	var at := hex.caret
 	_read(func() -> PackedByteArray: return FileAccess.get_file_as_bytes(path), path.get_file(), path, func() -> void:
-		hex.caret = clampi(at, 0, contents.bytes.size() - 1)
-		_on_byte_selected(hex.caret)
+		_select(at)
 		_say("Written to %s." % path))
 
 

@@ -28,6 +28,10 @@ var _folded: Dictionary[TreeItem, PackedInt32Array] = {}
 var _rests: Dictionary[TreeItem, int] = {}
 ## The lines of records that have not been inspected, and of groups of records.
 var _folded_records: Dictionary[TreeItem, Vector2i] = {}
+## The offsets of the errors, sorted.
+var _error_offsets := PackedInt64Array()
+## The former values of the edited nodes, by offset.
+var _edits: Dictionary[int, String] = {}
 ## Whether the code, not the user, is selecting a line.
 var _is_selecting := false
 
@@ -44,25 +48,30 @@ func _init() -> void:
 		set_column_title_alignment(
 				column, HORIZONTAL_ALIGNMENT_RIGHT if column >= Column.OFFSET else HORIZONTAL_ALIGNMENT_LEFT)
 		set_column_clip_content(column, true)
-	set_column_expand_ratio(Column.VALUE, 5)
-	set_column_expand_ratio(Column.PREVIEW, 4)
+	set_column_expand_ratio(Column.VALUE, 4)
+	set_column_expand_ratio(Column.PREVIEW, 5)
 	set_column_expand(Column.OFFSET, false)
 	set_column_expand(Column.SIZE, false)
 	item_collapsed.connect(_on_item_collapsed)
 	item_selected.connect(_on_item_selected)
 
 
-func show_contents(shown: Contents) -> void:
+func show_contents(shown: Contents, edits: Dictionary[int, String] = {}) -> void:
 	clear()
+	_edits = edits
+	_error_offsets.clear()
+	for problem in shown.problems:
+		if problem.is_error:
+			# Missing bytes at the end are marked at the last byte.
+			_error_offsets.append(mini(problem.offset, shown.bytes.size() - 1))
 	_items.clear()
 	_folded.clear()
 	_rests.clear()
 	_folded_records.clear()
 	contents = shown
 	var root := create_item()
-	var number_width := _width_of("0".repeat(maxi(4, str(contents.bytes.size()).length())))
-	set_column_custom_minimum_width(Column.OFFSET, number_width)
-	set_column_custom_minimum_width(Column.SIZE, number_width)
+	set_column_custom_minimum_width(Column.OFFSET, _width_of("0".repeat(maxi(4, str(contents.bytes.size()).length()))))
+	set_column_custom_minimum_width(Column.SIZE, _width_of(Contents.size_in_words(1023)))
 	if contents.has_records:
 		_add_records(root, Vector2i(0, contents.record_count))
 	elif contents.nodes:
@@ -179,13 +188,14 @@ func _add_records(parent: TreeItem, records: Vector2i) -> void:
 func _add_record(parent: TreeItem, record: int) -> TreeItem:
 	var outline := contents.outline_of_record(record)
 	var found: Array[Dictionary] = outline["nodes"]
-	var type: String = found[0]["type_name"] if found else "damaged"
-	var item := _add_line(parent, "Record %d: %s" % [record, type], contents.record_starts[record], contents.end_of_record(record))
+	var title := "Record %d" % record if found else "Record %d: damaged" % record
+	var item := _add_line(parent, title, contents.record_starts[record], contents.end_of_record(record))
 	if found:
-		item.set_icon(Column.VALUE, get_theme_icon(type, &"EditorIcons"))
+		item.set_icon(Column.VALUE, get_theme_icon(found[0]["type_name"], &"EditorIcons"))
 		item.set_text(Column.PREVIEW, Contents.preview_among(found, 0))
+		_mark_edited(item, contents.record_starts[record] + Contents.FRAME)
 	if outline["error"] != FastVariantCodec.OK:
-		item.set_icon(Column.PREVIEW, get_theme_icon(&"StatusError", &"EditorIcons"))
+		_mark_damaged(item)
 		item.set_tooltip_text(Column.PREVIEW, outline["message"])
 	if found and (found[0]["children"] or found[0].has("left_out")):
 		_fold_records(item, Vector2i(record, record + 1))
@@ -231,17 +241,17 @@ func _add_nodes(parent: TreeItem, siblings: PackedInt32Array) -> void:
 
 func _add_node(parent: TreeItem, index: int) -> void:
 	var node := contents.nodes[index]
-	var type := StringName(node["type_name"])
-	var item := _add_line(parent, contents.title_of(index), contents.start_of(index), contents.end_of(index))
+	var item := _add_line(parent, contents.label_of(index), contents.start_of(index), contents.end_of(index))
 	item.set_metadata(Column.VALUE, index)
-	item.set_icon(Column.VALUE, get_theme_icon(type, &"EditorIcons"))
+	item.set_icon(Column.VALUE, get_theme_icon(node["type_name"], &"EditorIcons"))
 	item.set_text(Column.PREVIEW, contents.preview_of(index))
 	item.set_tooltip_text(Column.VALUE, _tooltip_of(index))
 	item.set_tooltip_text(Column.PREVIEW, node["preview"])
 	if not node["is_complete"]:
-		item.set_icon(Column.PREVIEW, get_theme_icon(&"StatusError", &"EditorIcons"))
+		_mark_damaged(item)
 		item.set_text(Column.PREVIEW, ("%s (incomplete)" % node["preview"]).strip_edges())
 		item.set_tooltip_text(Column.PREVIEW, "Decoding stopped inside this value.")
+	_mark_edited(item, node["offset"])
 	_items[index] = item
 	if node["children"].is_empty() and not node.has("left_out"):
 		return
@@ -316,10 +326,33 @@ func _add_line(parent: TreeItem, title: String, start: int, end: int) -> TreeIte
 	item.set_metadata(Column.OFFSET, Vector2i(start, end))
 	item.set_text(Column.VALUE, title)
 	item.set_text(Column.OFFSET, str(start))
-	item.set_text(Column.SIZE, str(end - start))
+	item.set_text(Column.SIZE, Contents.size_in_words(end - start).trim_suffix(" bytes"))
+	item.set_tooltip_text(Column.SIZE, "%d bytes" % (end - start))
 	for column: int in [Column.OFFSET, Column.SIZE]:
 		item.set_text_alignment(column, HORIZONTAL_ALIGNMENT_RIGHT)
+	if _edits.keys().any(func(offset: int) -> bool: return offset >= start and offset < end):
+		_color(item, get_theme_color(&"accent_color", &"Editor"))
+	var error := _error_offsets.bsearch(start)
+	if error < _error_offsets.size() and _error_offsets[error] < end:
+		_mark_damaged(item)
 	return item
+
+
+func _mark_damaged(item: TreeItem) -> void:
+	item.set_icon(Column.PREVIEW, get_theme_icon(&"StatusError", &"EditorIcons"))
+	_color(item, get_theme_color(&"error_color", &"Editor"))
+
+
+## Marks the line of an edited node, and adds the former value.
+func _mark_edited(item: TreeItem, offset: int) -> void:
+	if _edits.has(offset):
+		item.set_icon(Column.PREVIEW, get_theme_icon(&"Edit", &"EditorIcons"))
+		item.set_text(Column.PREVIEW, "%s (was %s)" % [item.get_text(Column.PREVIEW), _edits[offset]])
+
+
+func _color(item: TreeItem, color: Color) -> void:
+	item.set_custom_color(Column.VALUE, color)
+	item.set_custom_color(Column.PREVIEW, color)
 
 
 func _tooltip_of(index: int) -> String:

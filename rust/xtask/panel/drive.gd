@@ -6,6 +6,8 @@ extends RefCounted
 
 const ADDON := "fast_variant_codec"
 const LONGEST_WAIT_MSEC := 60_000
+## The height of the panel in pictures, as a share of its default height.
+const PICTURE_HEIGHT := 1.3
 
 var _plugin: EditorPlugin
 var _panel: Control
@@ -28,14 +30,16 @@ func run(plugin: EditorPlugin) -> void:
 		if _pictures:
 			# For the pictures, shows the empty 2D editor, and makes the panel taller.
 			EditorInterface.set_main_screen_editor("2D")
-			_panel.custom_minimum_size.y *= 1.5
+			_panel.custom_minimum_size.y *= PICTURE_HEIGHT
 		await _frames(3)
+		await _inspect_folded()
 		await _inspect_value()
 		await _inspect_damaged()
 		await _inspect_records()
 		await _inspect_many_problems()
 		await _inspect_newest()
 		await _inspect_empty()
+		await _inspect_words()
 		await _inspect_saves()
 		await _inspect_edit()
 		await _inspect_edit_refused()
@@ -49,6 +53,37 @@ func run(plugin: EditorPlugin) -> void:
 		await _disable()
 	print("%d passed, %d failed" % [_passed, _failed])
 	_plugin.get_tree().quit(0 if _failed == 0 else 1)
+
+
+## Tests the panel in a small and in a larger window: the bytes give way to the values, and return on request.
+func _inspect_folded() -> void:
+	var tab: Control = _panel.inspect
+	var window := EditorInterface.get_base_control().get_window()
+	var size := window.size
+	# The editor chooses the scale 0.75 on a small screen.
+	var scale := EditorInterface.get_editor_scale() / 0.75
+	await _open("records.bin", FastVariantCodec.pack_batch(range(20)))
+	window.size = Vector2i(Vector2(1280, 800) * scale)
+	await _frames(10)
+	var height := _panel.custom_minimum_size.y
+	if _pictures:
+		_panel.custom_minimum_size.y /= PICTURE_HEIGHT
+	await _frames(5)
+	var tree: Tree = tab.tree
+	var head: float = tree.get_item_area_rect(tree.get_root().get_first_child(), 0).position.y + tree.get_scroll().y
+	var row: float = tree.get_item_area_rect(tree.get_root().get_first_child(), 0).size.y
+	_panel.custom_minimum_size.y = height
+	await _frames(5)
+	_check("eight rows are visible", tree.size.y - head >= 8 * row, "%s, rows of %s below %s" % [tree.size.y, row, head])
+	_check("the bytes are beside the values in a large window", tab.hex.is_visible_in_tree(), str(tab.size))
+	window.size = Vector2i(Vector2(1024, 600) * scale)
+	await _frames(10)
+	_check("and give way in a small one", not tab.hex.is_visible_in_tree() and not tab._bytes_toggle.button_pressed, str(tab.size))
+	tab._bytes_toggle.button_pressed = true
+	await _frames(3)
+	_check("a button unfolds them", tab.hex.is_visible_in_tree())
+	window.size = size
+	await _frames(10)
 
 
 func _inspect_value() -> void:
@@ -78,7 +113,7 @@ func _inspect_value() -> void:
 	_check("each entry has one line", found_values == [value] + value.values().slice(0, 8) + [scores[0], scores[1], scores[2]],
 			str(found_values))
 	var top: TreeItem = tab.tree.get_root().get_first_child()
-	_check("the line of an entry has its key", top.get_child(0).get_text(0) == "\"name\": String", top.get_child(0).get_text(0))
+	_check("the line of an entry has its key", top.get_child(0).get_text(0) == "\"name\"", top.get_child(0).get_text(0))
 	_check("the preview of a container begins with what it holds",
 			top.get_text(1).begins_with("{ \"name\": \"Ren\", \"level\": 42, ") and top.get_text(1).ends_with(", … }"), top.get_text(1))
 	# Clicks on the bytes of the text "Ren". This must select the line of its value.
@@ -120,6 +155,13 @@ func _inspect_damaged() -> void:
 	_check("it is the count", errors[0].offset == bad, str(errors[0].offset))
 	_check("odd bytes are noted", tab.contents.problems.size() == 2)
 	_check("both stand in the list", tab.problems.is_visible_in_tree() and tab.problems.item_count == 2)
+	var lines: Array = [tab.tree.get_root().get_first_child()]
+	lines.append_array(lines[0].get_children())
+	lines.append_array(lines[3].get_children())
+	var red: Color = tab.get_theme_color(&"error_color", &"Editor")
+	var marked := lines.filter(func(line: TreeItem) -> bool: return line.get_custom_color(0) == red and line.get_icon(1) != null)
+	_check("the rows around it are marked, and no other row", marked.map(func(line: TreeItem) -> String: return line.get_text(0))
+			== ["Value", "\"items\"", "[1]"], str(marked.map(func(line: TreeItem) -> String: return line.get_text(0))))
 	_check("with the reason", tab.problems.get_item_text(1).contains("4000000"), tab.problems.get_item_text(1))
 	tab.problems.grab_focus()
 	tab.problems.select(0)
@@ -223,12 +265,17 @@ func _inspect_many_problems() -> void:
 			and tab.problems.get_item_text(0).begins_with("Byte %d: " % bad), tab.problems.get_item_text(0))
 	await _click_byte(bad + 4 + 4 + 4 + 4 + 4 + 4)
 	_check("and so are values behind it", tab.words.text.ends_with("\"id\": String") or tab.words.text.contains("the key \"id\""), tab.words.text)
-	_check("with their lines", tab.tree.get_selected().get_text(0) == "\"id\": String"
-			and tab.tree.get_selected().get_parent().get_text(0) == "Record 30001: Dictionary", tab.tree.get_selected().get_text(0))
+	_check("with their lines", tab.tree.get_selected().get_text(0) == "\"id\""
+			and tab.tree.get_selected().get_parent().get_text(0) == "Record 30001", tab.tree.get_selected().get_text(0))
+	var group: TreeItem = tab.tree.get_selected().get_parent()
+	while group.get_parent() != tab.tree.get_root():
+		group = group.get_parent()
+	_check("the group with a damaged record is marked", group.get_icon(1) != null
+			and tab.tree.get_root().get_first_child().get_icon(1) == null, group.get_text(0))
 	# A value that follows more values than the panel inspects at once.
 	await _open("list.bin", var_to_bytes([range(30_000), {"place": "needle"}]))
 	await tab.find("needle")
-	_check("and a value behind a long list", tab.tree.get_selected().get_text(0) == "\"place\": String",
+	_check("and a value behind a long list", tab.tree.get_selected().get_text(0) == "\"place\"",
 			tab.tree.get_selected().get_text(0) if tab.tree.get_selected() else "nothing")
 
 
@@ -287,6 +334,28 @@ func _inspect_empty() -> void:
 	dialog.hide()
 
 
+## Tests how the rows name types, objects, times and sizes.
+func _inspect_words() -> void:
+	var tab: Control = _panel.inspect
+	await _open("words.bin", var_to_bytes({
+		"player": {"@class": &"Player", "@version": 2, "hp": 87.5}, "item": {&"@class": &"Item"}, "saved_at": 1764300000,
+		"playTime": 1764300000.5, "chatty": 1764300000, "time": 42, "big": PackedByteArray(range(70_000)),
+	}))
+	var top: TreeItem = tab.tree.get_root().get_first_child()
+	var previews: Array = top.get_children().map(func(line: TreeItem) -> String: return line.get_text(1))
+	_check("objects are named by their class and version, and times by their date", previews.slice(0, 6) == [
+		"Player (v2) { \"hp\": 87.5 }", "Item", "1764300000 (2025-11-28 03:20 UTC)", "1764300000.5 (2025-11-28 03:20 UTC)",
+		"1764300000", "42",
+	], str(previews.slice(0, 6)))
+	_check("an icon, not a word, shows the type", top.get_children().all(func(line: TreeItem) -> bool:
+			return line.get_icon(0) != null and not line.get_text(0).contains(":")))
+	_check("a size has a unit", top.get_child(6).get_text(3) == "68 KiB" and tab._title.text.begins_with("words.bin, 69 KiB, "),
+			"%s, %s" % [top.get_child(6).get_text(3), tab._title.text])
+	_check("units grow with the size", [0, 1023, 1024, 69_206_016, 1 << 31].map(tab.Contents.size_in_words)
+			== ["0 bytes", "1023 bytes", "1 KiB", "66 MiB", "2 GiB"],
+			str([0, 1023, 1024, 69_206_016, 1 << 31].map(tab.Contents.size_in_words)))
+
+
 func _inspect_saves() -> void:
 	var tab: Control = _panel.inspect
 	DirAccess.make_dir_recursive_absolute("user://saves")
@@ -304,7 +373,20 @@ func _inspect_saves() -> void:
 	FileAccess.open_encrypted_with_pass("user://saves/slot_3.save", FileAccess.WRITE, "secret").store_var(1)
 	tab.open_file("user://saves/slot_3.save")
 	await _until(func() -> bool: return tab._title.text.begins_with("slot_3.save: encrypted file: "))
-	for name in ["slot_1.save", "slot_2.save", "slot_3.save"]:
+	# A backup may be newer than its save.
+	var backups: PackedStringArray = ["slot_1.backup_1", "slot_1.backup_2", "slot_2.save.bak", "slot_2.backup", "slot_3.save~", "lone.bak"]
+	for name in backups:
+		FastVariantCodec.save_batch("user://saves/" + name, [1])
+	tab._list_saves()
+	var listed := range(popup.item_count).map(func(index: int) -> String: return popup.get_item_text(index))
+	for backup in backups:
+		var above := listed.find_custom(func(text: String) -> bool: return text.contains("saves/" + backup))
+		var is_indented: bool = listed[above].begins_with(" ")
+		_check("%s is indented if it has a save" % backup, is_indented != (backup == "lone.bak"), str(listed))
+		while listed[above].begins_with(" "):
+			above -= 1
+		_check("%s stands below its save" % backup, listed[above].begins_with("saves/%s" % backup.get_slice(".", 0)), str(listed))
+	for name in PackedStringArray(["slot_1.save", "slot_2.save", "slot_3.save"]) + backups:
 		DirAccess.remove_absolute("user://saves/" + name)
 
 
@@ -316,13 +398,13 @@ func _inspect_edit() -> void:
 	tab.open_file(path)
 	await _until(func() -> bool: return tab.contents.record_count == 3 and tab._title.text.begins_with("edited.save, "))
 	await tab.find("2")
-	_check("a record is found by its number", tab.tree.get_selected().get_text(0) == "Record 2: Dictionary")
+	_check("a record is found by its number", tab.tree.get_selected().get_text(0) == "Record 2")
 	await tab.find("potion")
-	_check("a text is found, from the start again", tab.tree.get_selected().get_text(0) == "[1]: String", tab.tree.get_selected().get_text(0))
+	_check("a text is found, from the start again", tab.tree.get_selected().get_text(0) == "[1]", tab.tree.get_selected().get_text(0))
 	await tab.find("0x4")
 	_check("a byte is found", tab.hex.caret == 4)
 	await tab.find("87.5")
-	_check("a number is found", tab.tree.get_selected().get_text(0) == "\"hp\": float", tab.tree.get_selected().get_text(0))
+	_check("a number is found", tab.tree.get_selected().get_text(0) == "\"hp\"", tab.tree.get_selected().get_text(0))
 	await tab.find("nowhere")
 	_check("what is not there is said", tab._title.text == "\"nowhere\" is not in edited.save.", tab._title.text)
 	await tab.find("3")
@@ -341,12 +423,17 @@ func _inspect_edit() -> void:
 		tab._edit_text.text = wanted[1]
 		tab._edit_dialog.confirmed.emit()
 		_check("until the value is another one", not tab._edit_dialog.visible)
-		await _until(func() -> bool: return tab._write.visible and tab.difference_tree.is_visible_in_tree())
+		await _until(func() -> bool: return tab._write.visible)
+		var line: TreeItem = tab.tree.get_selected()
+		_check("the row of an edit is marked, with the former value", line.get_icon(1) != null and line.get_text(1).contains(" (was ")
+				and line.get_custom_color(0) == tab.get_theme_color(&"accent_color", &"Editor"), line.get_text(1))
+		if wanted[0] == "hp":
+			await _picture("inspect_edit")
+		await _click(tab._compare)
+		tab.difference_tree.get_root().get_first_child().select(0)
 		await _frames(3)
 		for hex: Control in [tab.hex, tab.other_hex]:
 			_check("the changed bytes are visible", hex.position_of(hex.selection().x).y < hex.size.y)
-		if wanted[0] == "hp":
-			await _picture("inspect_edit")
 		_check("one difference is shown", tab.difference_tree.get_root().get_child_count() == 1)
 		_check("before it is written", FastVariantCodec.load_batch(path).value == records)
 		tab._write.pressed.emit()
@@ -356,6 +443,7 @@ func _inspect_edit() -> void:
 		await _until(func() -> bool: return tab._title.text == "Written to user://edited.save.")
 		var file := FileAccess.open(path, FileAccess.READ)
 		_check("the engine reads what was written", [file.get_var(), file.get_var(), file.get_var()] == records)
+	await _inspect_edits(path, records)
 	await tab.find("Day 1")
 	_check("quotes are part of the notation", tab.edit("\"Day 1\"").begins_with("This is the value "))
 	tab.edit("\"Day 2\"")
@@ -364,7 +452,7 @@ func _inspect_edit() -> void:
 	tab._write.pressed.emit()
 	_check("a file that others have changed is not replaced", tab._title.text.begins_with("user://edited.save has changed "), tab._title.text)
 	_check("and stays as it is", FastVariantCodec.load_batch(path).value == records + ["more"])
-	tab._on_compare_pressed()
+	tab._cancel.pressed.emit()
 	FileAccess.open(path, FileAccess.WRITE).store_buffer(var_to_bytes({"at": Vector2(1, 2)}))
 	tab.open_file(path)
 	await _until(func() -> bool: return not tab.contents.has_records)
@@ -388,15 +476,57 @@ func _inspect_edit() -> void:
 		tab.edit(edits[name])
 		await _until(func() -> bool: return tab._write.visible)
 		tab._write.pressed.emit()
-		await _until(func() -> bool: return not tab._title.text.ends_with("1 difference"))
+		await _until(func() -> bool: return not tab._title.text.ends_with("not written yet"))
 	_check("a link is refused with its target", tab._title.text == "user://linked.save is a link to edited.save. Open that file to edit it.",
 			tab._title.text)
 	_check("links stay", folder.is_link("linked.save") and folder.is_link("edited.save.new") and not folder.file_exists("missing.save"))
 	_check("a file is replaced", bytes_to_var(FileAccess.get_file_as_bytes(path)) == {"at": Vector2(5, 6)})
 	_check("and keeps its permissions", FileAccess.get_unix_permissions(path)
 			== FileAccess.UNIX_READ_OWNER | FileAccess.UNIX_WRITE_OWNER)
+	tab._cancel.pressed.emit()
 	for name: String in ["edited.save.new", "linked.save", "edited.save"]:
 		folder.remove(name)
+
+
+## Makes several edits before one write, and cancels them.
+func _inspect_edits(path: String, records: Array) -> void:
+	var tab: Control = _panel.inspect
+	var bytes := FileAccess.get_file_as_bytes(path)
+	var edits: Array = [["a much longer potion", "tea"], ["hp", "13"], ["the end", "the very end"], ["hp", "14"]]
+	for is_cancelled: bool in [true, false]:
+		for edit: Array in edits:
+			var before: RefCounted = tab.contents
+			await tab.find(edit[0])
+			tab.edit(edit[1])
+			await _until(func() -> bool: return tab.contents != before)
+		_check("edits are counted", tab._title.text.ends_with("; 3 edits not written yet"), tab._title.text)
+		var marks: Dictionary = {}
+		for text: String in ["tea", "hp", "the very end"]:
+			await tab.find(text)
+			marks[tab.tree.get_selected().get_text(0)] = tab.tree.get_selected().get_text(1)
+		_check("each keeps its mark", marks == {
+			"[1]": "\"tea\" (was \"a much longer potion\")", "\"hp\"": "14.0 (was 12.0)",
+			"\"title\"": "\"the very end\" (was \"the end\")",
+		}, str(marks))
+		tab.open_file("res://replay.bin")
+		_check("no other file is opened meanwhile", tab._title.text == "edited.save has edits: press Write or Cancel first.", tab._title.text)
+		_check("nothing is written yet", FileAccess.get_file_as_bytes(path) == bytes)
+		await _click(tab._cancel if is_cancelled else tab._write)
+		if is_cancelled:
+			_check("Cancel undoes all edits", tab.contents.bytes == bytes and FileAccess.get_file_as_bytes(path) == bytes
+					and not tab._write.visible and not tab._cancel.visible)
+	await _until(func() -> bool: return tab._title.text == "Written to user://edited.save.")
+	records[1]["bag"][1] = "tea"
+	records[1]["hp"] = 14.0
+	records[2]["title"] = "the very end"
+	_check("Write writes all edits at once", FastVariantCodec.load_batch(path).value == records)
+	var shown: PackedByteArray = tab.contents.bytes
+	for hp: String in ["15", "14"]:
+		var before: RefCounted = tab.contents
+		await tab.find("hp")
+		tab.edit(hp)
+		await _until(func() -> bool: return tab.contents != before)
+	_check("an edit back to the former value is none", tab.contents.bytes == shown and not tab._write.visible, tab._title.text)
 
 
 ## Checks that the panel refuses to write an edit that makes a key repeat another key.
@@ -406,6 +536,7 @@ func _inspect_edit_refused() -> void:
 	tab._on_byte_selected(tab.contents.nodes[5]["offset"])
 	tab.edit("1")
 	await _until(func() -> bool: return tab._title.text.contains(" cannot be compared: "))
+	_check("a refused edit changes nothing", tab.contents.bytes == FileAccess.get_file_as_bytes("res://keys.save"))
 	_check("a refused edit is not offered", not tab._write.visible, tab._title.text)
 	await _compare_with("other.save", FastVariantCodec.pack_batch([{[1]: 1, [2]: 3}]))
 	_check("nor after the next comparison", tab._title.text.ends_with("1 difference") and not tab._write.visible, tab._title.text)
@@ -455,7 +586,7 @@ func _inspect_large() -> void:
 	var group: TreeItem = whole.get_child(-2)
 	group.collapsed = false
 	var shown: TreeItem = group.get_child(-1)
-	_check("as what it is", shown.get_text(0) == "[29996]: int" and shown.get_text(1) == "29996", "%s %s" % [shown.get_text(0), shown.get_text(1)])
+	_check("as what it is", shown.get_text(0) == "[29996]" and shown.get_text(1) == "29996", "%s %s" % [shown.get_text(0), shown.get_text(1)])
 	tab.hex.grab_focus()
 	await _press(KEY_END)
 	_check("the last byte is visible", tab.hex.get_rect().size.y > tab.hex.position_of(bytes.size() - 1).y)
@@ -478,6 +609,13 @@ func _inspect_comparison() -> void:
 	await _open("save_1.bin", var_to_bytes(before))
 	await _compare_with("save_2.bin", var_to_bytes(after))
 	var list: Tree = tab.difference_tree
+	_check("files of one second have no age", tab._ages_of("res://save_2.bin", "res://save_2.bin") == PackedStringArray(["", ""]))
+	OS.delay_msec(1100)
+	await _compare_with("save_2.bin", var_to_bytes(after))
+	_check("the older and the newer file are named", list.get_column_title(1) == "save_1.bin (older)"
+			and list.get_column_title(2) == "save_2.bin (newer)", list.get_column_title(1))
+	_check("objects are named by their class", tab.Differences.preview_of({&"@class": "Player", "@version": 2, "hp": 1}) == "Player (v2)")
+	_check("in any order", tab._ages_of("res://save_2.bin", "res://save_1.bin") == PackedStringArray([" (newer)", " (older)"]))
 	_check("each difference has a line", list.get_root().get_child_count() == expected.size(), str(expected))
 	_check("the title counts them", tab._title.text.contains("%d differences" % expected.size()), tab._title.text)
 	_check("the values give way", list.is_visible_in_tree() and not tab.tree.is_visible_in_tree() and tab.other_hex.is_visible_in_tree())
@@ -493,7 +631,7 @@ func _inspect_comparison() -> void:
 					and (not is_there or bytes_to_var(bytes) == difference[side[0]]), str(difference))
 		if index == 0:
 			await _picture("inspect_compare")
-	tab._on_compare_pressed()
+	await _click(tab._compare)
 	_check("it ends", tab.tree.is_visible_in_tree() and not tab.other_hex.is_visible_in_tree())
 	var records: Array = [{"frame": 0}, {"frame": 1, "fire": true}, {"frame": 2}]
 	await _open("replay_1.bin", FastVariantCodec.pack_batch(records))
@@ -522,6 +660,18 @@ func _inspect_comparison() -> void:
 		await _compare_with("other.bin", var_to_bytes({"hp": 6}) if odd[0] == number else FastVariantCodec.pack_batch([5, 7]))
 		_check("a file that no encoder writes is refused", tab._title.text.begins_with(
 				"The first file cannot be compared: " + odd[1]), tab._title.text)
+	await _open("records.bin", FastVariantCodec.pack_batch(records))
+	DirAccess.make_dir_recursive_absolute("user://beside")
+	FastVariantCodec.save_batch("user://beside/a.save", [1, 2, 3, 4, 5])
+	tab.open_file("user://beside/a.save")
+	await _until(func() -> bool: return tab.contents.record_count == 5)
+	tab._compare.pressed.emit()
+	await _frames(3)
+	_check("the second file is looked for beside the first", tab._dialog.visible
+			and tab._dialog.current_dir == ProjectSettings.globalize_path("user://beside"), tab._dialog.current_dir)
+	tab._dialog.hide()
+	DirAccess.remove_absolute("user://beside/a.save")
+	DirAccess.remove_absolute("user://beside")
 	await _open("records.bin", FastVariantCodec.pack_batch(records))
 	await _compare_with("other.bin", var_to_bytes(records))
 	_check("a value and records are not compared", tab._title.text.begins_with("One file holds records"), tab._title.text)

@@ -45,7 +45,7 @@ func compare(old: Contents, new: Contents) -> void:
 		if reason:
 			refusal = "%s cannot be compared: %s" % [side[0], reason]
 			return
-	for difference in FastVariantCodec.differences_bytes(values[0], values[1], MOST + 1, limits):
+	for difference in FastVariantPatch.differences(values[0], values[1], MOST + 1, limits):
 		if found.size() == MOST:
 			has_more = true
 			return

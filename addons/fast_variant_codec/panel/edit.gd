@@ -104,7 +104,7 @@ static func write(path: String, old: Contents, bytes: PackedByteArray) -> String
 		# Saves with the codec if it writes exactly these bytes.
 		if records.is_ok() and FastVariantCodec.pack_batch(records.value) == bytes:
 			problem = problem_of_change.call()
-			return problem if problem else FastVariantCodec.try_save_batch(path, records.value).message
+			return problem if problem else FastVariantCodec.save_batch(path, records.value).message
 	var folder := DirAccess.open(path.get_base_dir())
 	if folder and folder.is_link(path):
 		return "%s is a link to %s. Open that file to edit it." % [path, folder.read_link(path)]

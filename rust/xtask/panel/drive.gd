@@ -610,7 +610,7 @@ func _inspect_comparison() -> void:
 	var tab: Control = _panel.inspect
 	var before := {"name": "Ren", "hp": 87.5, "items": ["sword", "rope", "map"], "position": Vector2(3, 4), "old": 1}
 	var after := {"name": "Ren", "hp": 80.0, "items": ["sword", "map", "key"], "position": Vector2(3, 4), "new": [1, 2]}
-	var expected := FastVariantCodec.differences(before, after)
+	var expected := FastVariantPatch.differences(var_to_bytes(before), var_to_bytes(after))
 	await _open("save_1.bin", var_to_bytes(before))
 	await _compare_with("save_2.bin", var_to_bytes(after))
 	var list: Tree = tab.difference_tree

@@ -18,4 +18,4 @@ func _init() -> void:
 
 
 func _ready() -> void:
-	custom_minimum_size.y = 340 * EditorInterface.get_editor_scale()
+	custom_minimum_size.y = 350 * EditorInterface.get_editor_scale()

@@ -25,7 +25,7 @@ func _init() -> void:
 	item_selected.connect(func() -> void: difference_selected.emit(get_selected().get_metadata(Column.PLACE)))
 
 
-## Lists differences below the names of the two files.
+## Lists differences. The titles of the two columns of values are `old` and `new`.
 func show_differences(shown: Differences, old: String, new: String) -> void:
 	clear()
 	differences = shown

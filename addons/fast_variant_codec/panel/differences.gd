@@ -79,7 +79,7 @@ static func preview_of(value: Variant) -> String:
 		TYPE_DICTIONARY:
 			if value.get("@class") is String or value.get("@class") is StringName:
 				return "%s (v%s)" % [value["@class"], value["@version"]] if value.has("@version") else str(value["@class"])
-			return "Dictionary, %d entries" % value.size()
+			return "Dictionary, 1 entry" if value.size() == 1 else "Dictionary, %d entries" % value.size()
 	if typeof(value) >= TYPE_ARRAY:
 		return "%s, %d elements" % [type_string(typeof(value)), value.size()]
 	return str(value).left(PREVIEW)

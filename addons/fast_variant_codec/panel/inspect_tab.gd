@@ -152,15 +152,19 @@ func compare_with(path: String) -> void:
 		differences.compare(first, second)
 	, func(second: Contents) -> void:
 		var ages := _ages_of(_file, path)
-		_show_comparison(first, second, differences, _source + ages[0], path.get_file() + ages[1]))
+		if ages[0].is_empty():
+			_show_comparison(first, second, differences, _source, path.get_file(), "Before", "After")
+		else:
+			_show_comparison(first, second, differences, "%s (%s)" % [_source, ages[0]], "%s (%s)" % [path.get_file(), ages[1]],
+					ages[0].capitalize(), ages[1].capitalize()))
 
 
-## The words that name the older and the newer of two files; empty if the times are equal or unknown.
+## The words for the older and the newer of two files; empty if the times are equal or unknown.
 static func _ages_of(first: String, second: String) -> PackedStringArray:
 	var times: Array = [first, second].map(func(path: String) -> int: return FileAccess.get_modified_time(path) if path else 0)
 	if times[0] == times[1] or times.has(0):
 		return ["", ""]
-	return [" (older)", " (newer)"] if times[0] < times[1] else [" (newer)", " (older)"]
+	return ["older", "newer"] if times[0] < times[1] else ["newer", "older"]
 
 
 func paste() -> void:
@@ -524,7 +528,9 @@ func _show() -> void:
 	_show_problems()
 
 
-func _show_comparison(first: Contents, second: Contents, differences: Differences, old: String, new: String) -> void:
+## Shows the differences between two contents, in columns with short titles, which fit in a small window.
+func _show_comparison(first: Contents, second: Contents, differences: Differences, old: String, new: String, old_title: String,
+		new_title: String) -> void:
 	if differences.refusal:
 		_say(differences.refusal)
 		return
@@ -533,7 +539,7 @@ func _show_comparison(first: Contents, second: Contents, differences: Difference
 	words.text = ""
 	hex.show_contents(first)
 	other_hex.show_contents(second)
-	difference_tree.show_differences(differences, old, new)
+	difference_tree.show_differences(differences, old_title, new_title)
 	var count := differences.found.size()
 	var counted := "1 difference" if count == 1 else "%d%s differences" % [count, "+" if differences.has_more else ""]
 	_say("%s → %s: %s" % [old, new, counted if count > 0 else "no difference"])
@@ -555,7 +561,7 @@ func _on_compare_pressed() -> void:
 	if difference_tree.visible:
 		_show()
 	elif _on_disk:
-		_show_comparison(_on_disk, contents, _changes, _source, "not written yet")
+		_show_comparison(_on_disk, contents, _changes, _source, "not written yet", "File", "Edited")
 	else:
 		_ask_for_file("Compare With", compare_with, _file.get_base_dir())
 
@@ -599,6 +605,8 @@ func edit(text: String) -> String:
 		return "Write a value of type %s, such as %s" % [contents.nodes[node]["type_name"], Edit.text_of(contents, node)]
 	if bytes == contents.bytes:
 		return "This is the value already. Write another one."
+	if _tasks.has(_wanted):
+		return "The panel is still reading. Try again."
 	var first := _on_disk if _on_disk else contents
 	var edits := _edits_after(node, bytes.size() - contents.bytes.size())
 	var at: int = contents.nodes[node]["offset"]
@@ -641,6 +649,9 @@ func _has_edits() -> bool:
 
 
 func _on_cancel_pressed() -> void:
+	# An edit that is still being read must not come back.
+	_wanted.is_cancelled = true
+	_wanted = null
 	contents = _on_disk
 	_forget_edits()
 	_show()

@@ -510,11 +510,16 @@ func _inspect_edits(path: String, records: Array) -> void:
 		}, str(marks))
 		tab.open_file("res://replay.bin")
 		_check("no other file is opened meanwhile", tab._title.text == "edited.save has edits: press Write or Cancel first.", tab._title.text)
+		if is_cancelled:
+			tab.edit("an edit that is not shown yet")
+			_check("edits wait for each other", tab.edit("another one") == "The panel is still reading. Try again.")
 		_check("nothing is written yet", FileAccess.get_file_as_bytes(path) == bytes)
 		await _click(tab._cancel if is_cancelled else tab._write)
 		if is_cancelled:
 			_check("Cancel undoes all edits", tab.contents.bytes == bytes and FileAccess.get_file_as_bytes(path) == bytes
 					and not tab._write.visible and not tab._cancel.visible)
+			await _frames(20)
+			_check("and the one that was not shown yet", tab.contents.bytes == bytes)
 	await _until(func() -> bool: return tab._title.text == "Written to user://edited.save.")
 	records[1]["bag"][1] = "tea"
 	records[1]["hp"] = 14.0
@@ -612,10 +617,10 @@ func _inspect_comparison() -> void:
 	_check("files of one second have no age", tab._ages_of("res://save_2.bin", "res://save_2.bin") == PackedStringArray(["", ""]))
 	OS.delay_msec(1100)
 	await _compare_with("save_2.bin", var_to_bytes(after))
-	_check("the older and the newer file are named", list.get_column_title(1) == "save_1.bin (older)"
-			and list.get_column_title(2) == "save_2.bin (newer)", list.get_column_title(1))
+	_check("the older and the newer file are named", list.get_column_title(1) == "Older" and list.get_column_title(2) == "Newer"
+			and tab._title.text.begins_with("save_1.bin (older) → save_2.bin (newer): "), tab._title.text)
 	_check("objects are named by their class", tab.Differences.preview_of({&"@class": "Player", "@version": 2, "hp": 1}) == "Player (v2)")
-	_check("in any order", tab._ages_of("res://save_2.bin", "res://save_1.bin") == PackedStringArray([" (newer)", " (older)"]))
+	_check("in any order", tab._ages_of("res://save_2.bin", "res://save_1.bin") == PackedStringArray(["newer", "older"]))
 	_check("each difference has a line", list.get_root().get_child_count() == expected.size(), str(expected))
 	_check("the title counts them", tab._title.text.contains("%d differences" % expected.size()), tab._title.text)
 	_check("the values give way", list.is_visible_in_tree() and not tab.tree.is_visible_in_tree() and tab.other_hex.is_visible_in_tree())

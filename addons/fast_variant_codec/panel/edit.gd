@@ -90,6 +90,14 @@ static func changed(contents: Contents, node: int, text: String) -> PackedByteAr
 	return bytes
 
 
+## Saves records. The records of a save of one value get a new sum.
+static func _save(path: String, records: Array) -> FastVariantResult:
+	var first: Variant = records[0] if records.size() == 3 else null
+	if first is Dictionary and not first.is_typed() and first.has(&"@save"):
+		return FastVariantCodec.save(path, records[1], first[&"@save"])
+	return FastVariantCodec.save_batch(path, records)
+
+
 ## Replaces the contents of a file, unless the file has changed. Refuses a link, unless the codec saves the
 ## file: the codec replaces the file to which the link leads. Returns the reason for a failure, or an empty
 ## text after a success.
@@ -104,7 +112,7 @@ static func write(path: String, old: Contents, bytes: PackedByteArray) -> String
 		# Saves with the codec if it writes exactly these bytes.
 		if records.is_ok() and FastVariantCodec.pack_batch(records.value) == bytes:
 			problem = problem_of_change.call()
-			return problem if problem else FastVariantCodec.save_batch(path, records.value).message
+			return problem if problem else _save(path, records.value).message
 	var folder := DirAccess.open(path.get_base_dir())
 	if folder and folder.is_link(path):
 		return "%s is a link to %s. Open that file to edit it." % [path, folder.read_link(path)]

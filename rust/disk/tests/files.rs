@@ -42,7 +42,7 @@ fn a_file_is_made_and_replaced_whole() -> Result<()> {
     assert_eq!(read(&place)?, b"one two");
     replace(&place, &[b"3".to_vec()])?;
     assert_eq!(read(&place)?, b"3");
-    replace(&place, &[])?;
+    replace(&place, &[[0; 0]])?;
     assert_eq!(read(&place)?, b"");
     assert_eq!(names(folder.path())?, ["save.dat"]);
     Ok(())

@@ -337,7 +337,7 @@ impl FastVariantCodec {
     /// returns.
     ///
     /// The calling thread and the worker threads encode during the call. If that takes too long for one frame, encode
-    /// first with [method encode_batch_async], and save its buffers; [code]docs/guide.md[/code] has the recipe.
+    /// first with [method encode_batch_async], and pass its buffers to [method append_encoded_async].
     ///
     /// The file is written even if you do not keep the job, or if the game quits meanwhile. One thread writes all files
     /// in turn. While it waits for a file that another process has locked, at most 5 seconds, later saves wait too.

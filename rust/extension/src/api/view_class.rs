@@ -257,8 +257,8 @@ impl FastVariantView {
 
     /// Returns the columns as [method columns] does with the same [param path], [param types] and [param defaults], or
     /// an error: [constant FastVariantCodec.NOT_FOUND] if no row has one of the fields with its type, and there is no
-    /// default. [member FastVariantResult.failed] has the indexes of rows that lack a field or have it with another type.
-    /// Prints nothing.
+    /// default. [member FastVariantResult.incomplete_rows] has the indexes of rows that lack a field or have it with another
+    /// type. Prints nothing.
     #[func(gd_self)]
     fn try_columns(
         this: Gd<Self>,

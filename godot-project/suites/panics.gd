@@ -15,6 +15,7 @@ const CLASSES: Array[StringName] = [
 ]
 const Hero := preload("res://suites/fixtures/classes/hero.gd")
 const Mage := preload("res://suites/fixtures/classes/mage.gd")
+const Watched := preload("res://suites/fixtures/classes/watched.gd")
 const SCHEMA := "res://suites/fixtures/messages/everything.proto"
 const FILE := "user://panics"
 const OTHER_FILE := "user://panics_too"
@@ -99,7 +100,7 @@ func _check_bad_arguments(owner: StringName, method: Dictionary) -> void:
 func _bad_argument(argument: Dictionary, owner: StringName, method: String, loop: Array) -> Variant:
 	var by_name := {
 		"limits": null, "default": null, "key": "id", "operator": "in",
-		"defaults": Dictionary({7: "none"}, TYPE_INT, &"", null, TYPE_NIL, &"", null), "message": {"f_int32": "text"},
+		"defaults": Dictionary({7: "none"}, TYPE_INT, &"", null, TYPE_NIL, &"", null), "message": {"f_int32": "text"}, "names": PackedStringArray(["no such property"]),
 	}
 	if owner == &"FastVariantView" and method != "open_file":
 		by_name["path"] = [] if method in ["columns", "try_columns", "rows"] else {}
@@ -152,6 +153,8 @@ func _call(owner: StringName, method: Dictionary, arguments: Array) -> Variant:
 	var place := OS.get_environment(VARIABLE)
 	OS.set_environment(VARIABLE, "nowhere")
 	var instance := _instance(owner)
+	if method["name"] == "map_message":
+		instance = FastProtobufSchema.from_text("message V { optional int32 x = 1; optional int32 y = 2; }")
 	OS.set_environment(VARIABLE, place)
 	return instance.callv(method["name"], arguments)
 
@@ -162,8 +165,16 @@ func _argument(argument: Dictionary, owner: StringName, method: String) -> Varia
 			return [PackedByteArray()]
 		"bytes" when owner == &"FastProtobufSchema":
 			return PackedByteArray()
+		"message_name" when method == "map_message":
+			return "V"
+		"value_type":
+			return TYPE_VECTOR2I
 		"message_name":
 			return "Everything"
+		"names":
+			return PackedStringArray(["process_priority"] if method == "include" else ["title"])
+		"text" when owner == &"FastVariantClasses":
+			return "{\"@class\":\"Mage\"}"
 		"text" when owner == &"FastProtobufSchema":
 			return "message Everything {}"
 		"path" when owner == &"FastVariantView" and not method.begins_with("open"):
@@ -234,6 +245,8 @@ func _instance(owner: StringName) -> Object:
 			var classes := FastVariantClasses.new()
 			classes.register(Mage, "Mage")
 			return classes
+		&"FastVariantClass":
+			return FastVariantClasses.new().register(Watched, "Watched")
 	return ClassDB.instantiate(owner)
 
 

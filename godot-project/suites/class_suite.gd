@@ -494,7 +494,7 @@ func test_registration() -> bool:
 	picky = classes.register(Picky, "P")
 	for without: FastVariantResult in [classes.try_encode(Picky.new(1)), classes.try_from_plain({&"@class": "P"})]:
 		checks.truth("no create", "_init of class \"P\" takes arguments; give what `register` returned a `create`" in without.message, without.message)
-	# What an old value captured may call the classes while it is freed.
+	# An object that the old value captured may call the classes while it is freed.
 	_capture_a_sentinel(classes, picky)
 	picky.upgrade = Callable()
 	checks.same_int("a captured object is freed", 1, Sentinel.freed)

@@ -84,7 +84,7 @@ pub enum Content<'a> {
     },
 }
 
-/// What a save consists of before and after the record `content`.
+/// The bytes of a save before and after the record `content`.
 ///
 /// # Errors
 /// Fails if the save would be too large.
@@ -116,8 +116,10 @@ pub fn compressed(zstd: Vec<u8>, size: usize) -> Result<Vec<u8>> {
 
 /// Whether an encoded value looks like the record of a compressed one, so that it can only be saved compressed.
 pub fn looks_compressed(value: &[u8]) -> bool {
-    View::within(value, &RECORD)
-        .is_ok_and(|value| value.find(&ZSTD.into()).is_ok_and(|found| found.is_some()))
+    // Few values contain the text, and a search for it is faster than one for a key.
+    memchr::memmem::find(value, ZSTD.as_bytes()).is_some()
+        && View::within(value, &RECORD)
+            .is_ok_and(|value| value.find(&ZSTD.into()).is_ok_and(|found| found.is_some()))
 }
 
 /// Reads the save in `bytes`; `None` if they are something else.
@@ -151,7 +153,7 @@ pub fn read<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Option<Save<'a>>> {
     Ok(Some(Save { summary, content, at: value.start }))
 }
 
-/// What is left of the value of a damaged save, and the offset of its record.
+/// The value of a damaged save, if it can still be read, and the offset of its record.
 pub fn remains<'a>(bytes: &'a [u8], limits: &Limits) -> Option<(Content<'a>, usize)> {
     let (records, _) = frames::records(bytes, &Limits::unlimited());
     let value = records.get(1)?;

@@ -45,7 +45,7 @@ pub enum Holds {
     Value,
 }
 
-/// What a call wrote to a file.
+/// A file that a call wrote.
 #[derive(Clone)]
 pub struct Saved {
     pub holds: Holds,

@@ -52,7 +52,7 @@ pub enum Outcome {
     Loaded(Unpacked, String),
     /// The value of the save at this path.
     LoadedValue(std::result::Result<Loaded, Damaged>, String),
-    /// What was written to a file.
+    /// The file was written.
     Saved(Saved),
     /// No file was written, because these values cannot be encoded.
     NotSaved(Failed),

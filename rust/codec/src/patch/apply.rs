@@ -100,7 +100,7 @@ fn changed(
     Ok(writer.into_out())
 }
 
-/// What follows the header of a patch, and the fingerprint of the value that the patch was made for.
+/// The header of a patch: the kind of the bytes after it, and the fingerprint of the value that the patch was made for.
 fn header(patch: &[u8]) -> Result<(Body, u64)> {
     let parts =
         patch.split_first_chunk::<4>().and_then(|(start, rest)| Some((start, rest.first_chunk::<8>()?)));

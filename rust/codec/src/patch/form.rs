@@ -15,7 +15,7 @@ use crate::limits::{Limits, Strictness};
 pub const HEADER: usize = 12;
 pub const NAME: &[u8; 3] = b"FVP";
 
-/// What follows the header.
+/// The bytes after the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body {
     /// Nothing: the new value is the old one.

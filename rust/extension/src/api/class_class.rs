@@ -110,10 +110,7 @@ impl FastVariantClass {
 
     #[func]
     fn set_version(&self, version: i64) {
-        self.change("FastVariantClass.version", |_, registration| {
-            registration.version = version;
-            Ok(())
-        });
+        self.set("FastVariantClass.version", |registration| registration.version = version);
     }
 
     #[func]
@@ -125,10 +122,7 @@ impl FastVariantClass {
 
     #[func]
     fn set_properties(&self, properties: PackedStringArray) {
-        self.change("FastVariantClass.properties", |_, registration| {
-            registration.properties = Some(properties);
-            Ok(())
-        });
+        self.set("FastVariantClass.properties", |registration| registration.properties = Some(properties));
     }
 
     #[func]
@@ -143,9 +137,8 @@ impl FastVariantClass {
 
     #[func]
     fn set_renamed(&self, renamed: VarDictionary) {
-        self.change("FastVariantClass.renamed", |_, registration| {
-            registration.renamed = renamed.duplicate_shallow();
-            Ok(())
+        self.set("FastVariantClass.renamed", |registration| {
+            registration.renamed = renamed.duplicate_shallow()
         });
     }
 
@@ -158,10 +151,7 @@ impl FastVariantClass {
 
     #[func]
     fn set_upgrade(&self, upgrade: Callable) {
-        self.change("FastVariantClass.upgrade", |_, registration| {
-            registration.upgrade = upgrade;
-            Ok(())
-        });
+        self.set("FastVariantClass.upgrade", |registration| registration.upgrade = upgrade);
     }
 
     #[func]
@@ -173,10 +163,7 @@ impl FastVariantClass {
 
     #[func]
     fn set_create(&self, create: Callable) {
-        self.change("FastVariantClass.create", |_, registration| {
-            registration.create = create;
-            Ok(())
-        });
+        self.set("FastVariantClass.create", |registration| registration.create = create);
     }
 
     #[func]
@@ -188,10 +175,7 @@ impl FastVariantClass {
 
     #[func]
     fn set_keep_unknown(&self, keep_unknown: bool) {
-        self.change("FastVariantClass.keep_unknown", |_, registration| {
-            registration.keep_unknown = keep_unknown;
-            Ok(())
-        });
+        self.set("FastVariantClass.keep_unknown", |registration| registration.keep_unknown = keep_unknown);
     }
 }
 
@@ -252,6 +236,14 @@ impl FastVariantClass {
     fn class(&self) -> Result<Arc<Class>> {
         let found = self.place.as_ref().and_then(|(registry, id)| lock(registry).of_script(*id).cloned());
         found.ok_or_else(not_registered)
+    }
+
+    /// Sets one property, or prints why that is impossible.
+    fn set(&self, method: &'static str, set: impl FnOnce(&mut Registration)) {
+        self.change(method, |_, registration| {
+            set(registration);
+            Ok(())
+        });
     }
 
     /// Changes how the class is registered, or prints why that is impossible.

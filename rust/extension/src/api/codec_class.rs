@@ -123,8 +123,9 @@ impl FastVariantCodec {
 
     /// Encodes [param value], and replaces the file at [param path] with it. Only [FastVariantClasses] can save objects.
     ///
-    /// [param summary] is for menus: [method load_summary] reads it without the value. With [param compress], the value is compressed with zstd. A sum in the file finds
-    /// accidents, such as a truncated file or a flipped bit, but not cheaters. [code]docs/saves.md[/code] describes the file.
+    /// [param summary] is for menus: [method load_summary] reads it without the value. With [param compress], the value
+    /// is compressed with zstd. A sum in the file finds accidents, such as a truncated file or a flipped bit, but not
+    /// cheaters. [code]docs/saves.md[/code] describes the file.
     ///
     /// The save is atomic: even after a crash, the file has either the old or the new content. [param path] is as for
     /// [method save_batch]. If the value cannot be encoded or the file cannot be written, the result has the reason, for a

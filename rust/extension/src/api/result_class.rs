@@ -55,7 +55,7 @@ pub struct FastVariantResult {
     /// For [method FastVariantView.try_columns], the indexes of the rows that lack a field or have it with another type.
     #[var(no_set)]
     incomplete_rows: PackedInt64Array,
-    /// What was written; empty if nothing was.
+    /// A summary of what was written; empty if nothing was.
     written: String,
     /// The errors of all failed items, or only of the first.
     reasons: Vec<(usize, Error)>,

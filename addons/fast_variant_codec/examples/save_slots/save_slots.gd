@@ -32,6 +32,8 @@ func _ready() -> void:
 	%PickUp.pressed.connect(pick_up)
 	%Autosave.timeout.connect(_on_autosave_timeout)
 	_show_saves()
+	# For keyboards and gamepads.
+	%PickUp.grab_focus()
 
 
 func pick_up() -> void:
@@ -67,25 +69,35 @@ func _summary() -> Dictionary:
 	return {"title": "%s, level %d" % [hero.name, hero.level]}
 
 
-## A small picture of the screen; null if nothing is drawn, as on a server.
+## A small picture of the field; null if nothing is drawn, as on a server.
 func _picture() -> Image:
 	if DisplayServer.get_name() == "headless":
 		return null
 	var screen := get_viewport().get_texture().get_image()
-	screen.resize(PICTURE_SIZE.x, PICTURE_SIZE.y, Image.INTERPOLATE_BILINEAR)
-	return screen
+	var picture := screen.get_region(get_viewport().get_final_transform() * field.get_global_rect())
+	var size := Vector2(picture.get_size())
+	size *= PICTURE_SIZE.y / size.y
+	picture.resize(int(size.x), int(size.y), Image.INTERPOLATE_LANCZOS)
+	return picture
 
 
 func _show_saves() -> void:
+	var focused := get_viewport().gui_get_focus_owner()
+	var place := list.get_path_to(focused) if focused and list.is_ancestor_of(focused) else ^""
 	for row in list.get_children():
+		list.remove_child(row)
 		row.queue_free()
 	var found := saves.list_saves()
 	for slot in SLOTS:
 		list.add_child(_row(slot, found.get(slot, {})))
+	var again: Control = list.get_node_or_null(place) if place else null
+	if again:
+		again.grab_focus()
 
 
 func _row(slot: int, summary: Dictionary) -> Control:
 	var row := HBoxContainer.new()
+	row.name = "Slot%d" % slot
 	var picture := TextureRect.new()
 	picture.custom_minimum_size = PICTURE_SIZE
 	picture.expand_mode = TextureRect.EXPAND_IGNORE_SIZE
@@ -112,6 +124,7 @@ func _row(slot: int, summary: Dictionary) -> Control:
 
 func _add_button(row: Control, text: String, on_pressed: Callable) -> void:
 	var button := Button.new()
+	button.name = text
 	button.text = text
 	button.size_flags_vertical = Control.SIZE_SHRINK_CENTER
 	button.pressed.connect(on_pressed)

@@ -281,6 +281,95 @@ func test_objects() -> bool:
 	return true
 
 
+## A Node that refers to others and keeps the number of objects that were complete when it was loaded.
+class Pawn:
+	extends Node
+	static var made := 0
+	static var loaded := 0
+	var title := ""
+	var next: Pawn
+	var made_before := 0
+
+	func _init() -> void:
+		made += 1
+
+	func _loaded() -> void:
+		loaded += 1
+		made_before = made
+
+
+func test_objects_of_registered_classes() -> bool:
+	checks.subject(TYPE_OBJECT, "registered classes")
+	var classes := FastVariantClasses.new()
+	classes.register(Pawn, "Pawn")
+	var pawns: Array[Pawn] = []
+	for index in 3000:
+		pawns.append(Pawn.new())
+		pawns[index].title = "pawn %d" % index
+	for index in pawns.size():
+		pawns[index].next = pawns[index - 1]
+	var before := Performance.get_monitor(Performance.OBJECT_ORPHAN_NODE_COUNT)
+	for compress: bool in [false, true]:
+		classes.compress = compress
+		classes.save(PATH, pawns)
+		for waits: bool in [false, true]:
+			Pawn.made = 0
+			Pawn.loaded = 0
+			var job := classes.load_async(PATH)
+			var listener := Listener.new(job)
+			var frames := 0
+			while not waits and listener.results.is_empty():
+				await next_frame()
+				frames += 1
+				# The calls of other scripts are not inside the job.
+				checks.same_value("meanwhile", "Pawn", classes.decode(classes.encode({"a": "Pawn"}))["a"])
+			var result := job.wait_to_finish() if waits else listener.results[0]
+			checks.truth("load_async", result.is_ok() and result.value.size() == 3000, result.message)
+			checks.truth("in several frames", waits or frames > 2, str(frames))
+			checks.same_int("each object is made once", 3000, Pawn.made)
+			checks.same_int("and loaded once", 3000, Pawn.loaded)
+			checks.same_int("after all were made", 3000, result.value[2999].made_before)
+			checks.truth("a cycle", result.value[0].next == result.value[2999] and result.value[1].title == "pawn 1")
+			checks.same_int("on the main thread", 0, listener.off_main)
+			result.value.map(func(pawn: Pawn) -> void: pawn.free())
+	for frames: int in [0, 1, 2, 3, 5, 8]:
+		var job := classes.load_async(PATH)
+		for index in frames:
+			await next_frame()
+		job.cancel()
+		var ended := job.wait_to_finish()
+		# It may have been done already.
+		checks.truth("cancelled", ended.error == FastVariantCodec.CANCELLED or ended.value.size() == 3000, ended.message)
+		if ended.is_ok():
+			ended.value.map(func(pawn: Pawn) -> void: pawn.free())
+	classes.save_batch(PATH, pawns.map(func(pawn: Pawn) -> Pawn:
+		pawn.next = null
+		return pawn))
+	var loaded: FastVariantResult = await classes.load_batch_async(PATH).completed
+	checks.truth("load_batch_async", loaded.is_ok() and loaded.value.size() == 3000 and loaded.value[7].title == "pawn 7", loaded.message)
+	loaded.value.map(func(pawn: Pawn) -> void: pawn.free())
+	loaded = classes.load_batch(PATH)
+	checks.truth("load_batch", loaded.is_ok() and is_instance_valid(loaded.value[0]), loaded.message)
+	loaded.value.map(func(pawn: Pawn) -> void: pawn.free())
+	classes.save(PATH, pawns[0])
+	loaded = classes.load(PATH)
+	checks.truth("load", loaded.is_ok() and is_instance_valid(loaded.value), loaded.message)
+	loaded.value.free()
+	for index in 3:
+		await next_frame()
+	checks.same_int("all are freed", int(before), int(Performance.get_monitor(Performance.OBJECT_ORPHAN_NODE_COUNT)))
+	var other := FastVariantClasses.new()
+	for tried: FastVariantResult in [other.load(PATH), await other.load_async(PATH).completed]:
+		checks.truth("an unknown class", "no class is registered as \"Pawn\"" in tried.message and tried.message.begins_with(PATH), tried.message)
+	var on_thread := Thread.new()
+	on_thread.start(func() -> FastVariantResult: return classes.load_async(PATH).wait_to_finish())
+	loaded = on_thread.wait_to_finish()
+	checks.truth("on another thread", loaded.is_ok() and loaded.value.title == "pawn 0", loaded.message)
+	loaded.value.free()
+	pawns.map(func(pawn: Pawn) -> void: pawn.free())
+	return true
+
+
 func test_a_getter_that_waits_for_its_job() -> bool:
 	checks.subject(TYPE_OBJECT, "waiting from within")
 	var waiter := Waiter.new()

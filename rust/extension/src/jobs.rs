@@ -9,19 +9,23 @@ use godot::init::is_main_thread;
 use godot::meta::Element;
 use variant_codec::sync::lock;
 use variant_codec::{Error, Limits, Result, Strictness};
-use variant_engine::{GivenArray, OwnArray, OwnedBytes, text_of};
+use variant_engine::{GivenArray, OwnArray, text_of};
 
 use crate::file_queue::Turn;
 use crate::files::{self, FileError, Holds, Saved, Target};
-use crate::saves::{self, Damaged, Loaded};
+use crate::saves::{self, Damaged, Found, Loaded, Value};
 use variant_live::batch::failed::{Failed, Reasons};
 use variant_live::batch::gathering::Batch;
 use variant_live::batch::records::{Unpacked, Unpacking};
-use variant_live::batch::{self, OwnedBuffer};
+use variant_live::batch::{self, OwnedBuffer, registered};
+use variant_live::classes::completion::Incomplete;
+use variant_live::classes::host::Reading;
+use variant_live::classes::registry::Registry;
 use variant_live::decode::built::CreatedObjects;
 use variant_live::decode::decoding::Decoding;
 use variant_live::panics::catch_panic;
 use variant_live::threads::background::{self, Lane};
+use variant_live::threads::parked::Parked;
 use variant_live::threads::progress::Progress;
 
 /// The default budget per frame.
@@ -162,7 +166,16 @@ impl Job {
     /// Reads a file of records.
     pub fn load(path: &GString, limits: Limits) -> Arc<Self> {
         Self::reading(path, limits.clone(), RunsOn::of(&limits), |bytes, path| {
-            Box::new(LoadSlices { unpacking: Unpacking::of(bytes, limits), path })
+            Ok(Box::new(LoadSlices { unpacking: Unpacking::of(bytes, limits), path, registry: None }))
+        })
+    }
+
+    /// Reads a file of records whose objects are of registered classes. Called on the main thread.
+    pub fn load_registered(path: &GString, limits: Limits, registry: Arc<Registry>) -> Arc<Self> {
+        let registry = Parked::new(registry);
+        Self::reading(path, limits.clone(), RunsOn::MainThread, |bytes, path| {
+            let registry = Some(registry);
+            Ok(Box::new(LoadSlices { unpacking: Unpacking::of(bytes, limits), path, registry }))
         })
     }
 
@@ -171,7 +184,9 @@ impl Job {
         path: &GString,
         limits: Limits,
         runs_on: RunsOn,
-        make: impl FnOnce(PackedByteArray, String) -> Box<dyn Slices> + Send + 'static,
+        make: impl FnOnce(PackedByteArray, String) -> std::result::Result<Box<dyn Slices>, Outcome>
+        + Send
+        + 'static,
     ) -> Arc<Self> {
         let job = Self::new(Stage::Away, runs_on, BUDGET, false);
         let (same, name, target) = (Arc::clone(&job), text_of(path), Target::of(path));
@@ -186,9 +201,11 @@ impl Job {
                 // A load joins the file's queue only here: otherwise, later calls for the file would wait
                 // until this thread is free.
                 let turn = target.as_ref().map(Target::turn);
-                match files::read_records(&GString::from(&name), target.as_ref().zip(turn), &limits, asked) {
-                    Ok(file) => same.go_on(make(file.bytes, name)),
-                    Err(error) => same.finish(Outcome::File(error)),
+                let file =
+                    files::read_records(&GString::from(&name), target.as_ref().zip(turn), &limits, asked);
+                match file.map_err(Outcome::File).and_then(|file| make(file.bytes, name)) {
+                    Ok(work) => same.go_on(work),
+                    Err(outcome) => same.finish(outcome),
                 }
             })
         });
@@ -197,8 +214,25 @@ impl Job {
 
     /// Reads a save, and decodes its value: on the main thread, in one slice, if scripts may run.
     pub fn load_value(path: &GString, limits: Limits) -> Arc<Self> {
-        Self::reading(path, saves::of_file(&limits), RunsOn::of(&limits), move |bytes, path| {
-            Box::new(LoadValue { bytes: OwnedBytes::new(bytes), limits, path, loaded: None })
+        Self::reading(path, saves::of_file(&limits), RunsOn::of(&limits), |bytes, path| {
+            match Found::of(bytes, &limits) {
+                Ok(found) => Ok(Box::new(LoadValue { found, limits, path, value: None })),
+                Err(error) => Err(Outcome::LoadedValue(Err(error.into()), path)),
+            }
+        })
+    }
+
+    /// Reads a save, whose objects are of registered classes. Called on the main thread.
+    pub fn load_value_registered(path: &GString, limits: Limits, registry: Arc<Registry>) -> Arc<Self> {
+        let registry = Parked::new(registry);
+        Self::reading(path, saves::of_file(&limits), RunsOn::MainThread, |bytes, path| {
+            match Found::of(bytes, &limits) {
+                Ok(found) => {
+                    let state = Objects::Unread(limits, registry);
+                    Ok(Box::new(LoadObjects { found, path, state }))
+                }
+                Err(error) => Err(Outcome::LoadedValue(Err(error.into()), path)),
+            }
         })
     }
 
@@ -512,23 +546,21 @@ impl Slices for DecodeSlices {
 }
 
 struct LoadValue {
-    bytes: OwnedBytes,
+    found: Found,
     limits: Limits,
     path: String,
-    loaded: Option<std::result::Result<Loaded, Damaged>>,
+    value: Option<Result<Value>>,
 }
 
 impl Slices for LoadValue {
     fn step(&mut self, _count: usize) -> bool {
-        let limits = &self.limits;
-        self.loaded = Some(saves::load(self.bytes.get().clone(), limits, |input, part| {
-            Decoding::strict(limits).decode(input, part).map(|(built, _)| built)
-        }));
+        let value = self.found.decode(|input, part| Decoding::strict(&self.limits).decode(input, part));
+        self.value = Some(value.and_then(|(built, _)| Value::of(built)));
         false
     }
 
     fn progress(&self) -> (usize, usize) {
-        (self.loaded.is_some().into(), 1)
+        (self.value.is_some().into(), 1)
     }
 
     fn runs_scripts(&self) -> bool {
@@ -536,19 +568,92 @@ impl Slices for LoadValue {
     }
 
     fn finish(self: Box<Self>) -> Outcome {
-        let Self { loaded, path, .. } = *self;
-        loaded.map_or(Outcome::Cancelled, |loaded| Outcome::LoadedValue(loaded, path))
+        let Self { found, path, value, .. } = *self;
+        value.map_or(Outcome::Cancelled, |value| Outcome::LoadedValue(found.loaded(value), path))
+    }
+}
+
+struct LoadObjects {
+    found: Found,
+    path: String,
+    state: Objects,
+}
+
+enum Objects {
+    Unread(Limits, Parked<Arc<Registry>>),
+    Reading(Parked<Reading<Incomplete>>),
+    Incomplete(Parked<Incomplete>),
+    Done(Result<Value>),
+    /// The last step has panicked.
+    Lost,
+}
+
+impl LoadObjects {
+    fn next(&self, state: Objects) -> Result<Objects> {
+        Ok(match state {
+            Objects::Unread(limits, registry) => {
+                let (registry, (input, part)) = (registry.take(), self.found.value());
+                let reading = Reading::of(move |host| {
+                    let mut decoding = Decoding::strict(&limits);
+                    decoding.read_registered(&input, part, &registry, None, host).map(|(value, _)| value)
+                });
+                Objects::Reading(Parked::new(reading?))
+            }
+            Objects::Reading(reading) => match reading.with(Reading::step) {
+                None => Objects::Reading(reading),
+                Some(value) => Objects::Incomplete(Parked::new(value?)),
+            },
+            Objects::Incomplete(value) => match value.with(Incomplete::step)? {
+                true => Objects::Incomplete(value),
+                false => Objects::Done(value.take().complete().and_then(Value::of)),
+            },
+            done => done,
+        })
+    }
+}
+
+impl Slices for LoadObjects {
+    fn step(&mut self, _count: usize) -> bool {
+        let state = std::mem::replace(&mut self.state, Objects::Lost);
+        let next = self.next(state).map_err(|error| self.found.placed(error));
+        self.state = next.unwrap_or_else(|error| Objects::Done(Err(error)));
+        !matches!(self.state, Objects::Done(_))
+    }
+
+    fn progress(&self) -> (usize, usize) {
+        match &self.state {
+            Objects::Incomplete(value) => value.with(|value| value.progress()),
+            state => (matches!(state, Objects::Done(_)).into(), 1),
+        }
+    }
+
+    fn runs_scripts(&self) -> bool {
+        true
+    }
+
+    fn finish(self: Box<Self>) -> Outcome {
+        let Self { found, path, state } = *self;
+        match state {
+            Objects::Done(value) => Outcome::LoadedValue(found.loaded(value), path),
+            _ => Outcome::Cancelled,
+        }
     }
 }
 
 struct LoadSlices {
     unpacking: Unpacking,
     path: String,
+    /// The classes of the objects, if the records have any.
+    registry: Option<Parked<Arc<Registry>>>,
 }
 
 impl Slices for LoadSlices {
     fn step(&mut self, count: usize) -> bool {
-        self.unpacking.step(count)
+        let Self { unpacking, registry, .. } = self;
+        match registry {
+            Some(registry) => registry.with(|registry| registered::step(unpacking, count, registry)),
+            None => unpacking.step(count),
+        }
     }
 
     fn progress(&self) -> (usize, usize) {
@@ -556,7 +661,7 @@ impl Slices for LoadSlices {
     }
 
     fn runs_scripts(&self) -> bool {
-        self.unpacking.makes_objects()
+        self.registry.is_some() || self.unpacking.makes_objects()
     }
 
     fn finish(self: Box<Self>) -> Outcome {

@@ -57,7 +57,11 @@ pub struct Value {
 }
 
 impl Value {
-    fn of(built: Built) -> Result<Self> {
+    /// A decoded value.
+    ///
+    /// # Errors
+    /// Fails if there is no memory.
+    pub fn of(built: Built) -> Result<Self> {
         let (value, created) = built.into_parts();
         let (array, ()) = Slots::of_variants(1, |mut slots| slots.put(value))?;
         Ok(Self { array, created })
@@ -93,6 +97,87 @@ pub fn of_file(limits: &Limits) -> Limits {
     Limits { max_bytes: limits.max_bytes.saturating_mul(2).saturating_add(1 << 20), ..limits.clone() }
 }
 
+/// The encoded value of a save that has been read.
+pub struct Found {
+    content: OwnedBytes,
+    part: Range<usize>,
+    is_compressed: bool,
+    /// The error of a damaged save, which may still have a value.
+    damage: Option<Error>,
+    /// The size of the file.
+    bytes: usize,
+}
+
+impl Found {
+    /// The value of a save, or of a file with one record or one value.
+    ///
+    /// # Errors
+    /// Fails if the file is something else, or is damaged and nothing can be read.
+    pub fn of(file: PackedByteArray, limits: &Limits) -> Result<Self> {
+        let bytes = file.len();
+        if bytes > of_file(limits).max_bytes {
+            return Err(Error::new(limits.exceeded(Limit::Bytes)));
+        }
+        let data = engine::bytes(&file);
+        let (content, at, damage) = match saves::read(data, limits) {
+            Ok(Some(save)) => (save.content, save.at, None),
+            Ok(None) => {
+                let part = only_value(data, limits)?;
+                return Ok(Self {
+                    content: OwnedBytes::new(file),
+                    part,
+                    is_compressed: false,
+                    damage: None,
+                    bytes,
+                });
+            }
+            Err(error) => match saves::remains(data, limits) {
+                Some((content, at)) => (content, at, Some(error)),
+                None => return Err(error),
+            },
+        };
+        let (content, part, is_compressed) = match content {
+            Content::Plain(record) => (None, at..at + record.len(), false),
+            Content::Zstd { compressed, size } => match decompressed(compressed, size) {
+                Ok(value) => (Some(value), 0..size, true),
+                Err(error) => return Err(damage.unwrap_or(error)),
+            },
+        };
+        let content = OwnedBytes::new(content.unwrap_or(file));
+        Ok(Self { content, part, is_compressed, damage, bytes })
+    }
+
+    /// Decodes the value with `decode`, which gets a part of its input.
+    ///
+    /// # Errors
+    /// As `decode`.
+    pub fn decode<T>(&self, decode: impl FnOnce(&Input<'_>, Range<usize>) -> Result<T>) -> Result<T> {
+        let (input, part) = self.value();
+        decode(&input, part).map_err(|error| self.placed(error))
+    }
+
+    /// The input that has the encoded value, and where.
+    pub fn value(&self) -> (Input<'static>, Range<usize>) {
+        (Input::Owned(self.content.get().clone()), self.part.clone())
+    }
+
+    /// An error without its offset, unless that is an offset in the file.
+    pub fn placed(&self, error: Error) -> Error {
+        if self.is_compressed { error.without_offset() } else { error }
+    }
+
+    /// The result for the decoded value.
+    ///
+    /// # Errors
+    /// Fails if the value could not be decoded, or the save is damaged.
+    pub fn loaded(self, value: Result<Value>) -> std::result::Result<Loaded, Damaged> {
+        match self.damage {
+            Some(error) => Err(Damaged { error, value: value.ok() }),
+            None => Ok(Loaded { value: value?, bytes: self.bytes }),
+        }
+    }
+}
+
 /// Reads the value of a save, or of a file with one record or one value. `decode` decodes a part of its input.
 ///
 /// # Errors
@@ -100,31 +185,11 @@ pub fn of_file(limits: &Limits) -> Limits {
 pub fn load(
     bytes: PackedByteArray,
     limits: &Limits,
-    mut decode: impl FnMut(&Input<'_>, Range<usize>) -> Result<Built>,
+    decode: impl FnOnce(&Input<'_>, Range<usize>) -> Result<Built>,
 ) -> std::result::Result<Loaded, Damaged> {
-    let input = Input::Owned(bytes);
-    let bytes = input.bytes().len();
-    if bytes > of_file(limits).max_bytes {
-        return Err(Error::new(limits.exceeded(Limit::Bytes)).into());
-    }
-    let mut decoded = |content: Content<'_>, at: usize| match content {
-        Content::Plain(record) => decode(&input, at..at + record.len()),
-        Content::Zstd { compressed, size } => {
-            let value = decompressed(compressed, size)?;
-            let len = value.len();
-            decode(&Input::Owned(value), 0..len).map_err(Error::without_offset)
-        }
-    };
-    let value = match saves::read(input.bytes(), limits) {
-        Ok(Some(save)) => decoded(save.content, save.at)?,
-        Ok(None) => decode(&input, only_value(input.bytes(), limits)?)?,
-        Err(error) => {
-            let rest = saves::remains(input.bytes(), limits);
-            let value = rest.and_then(|(content, at)| Value::of(decoded(content, at).ok()?).ok());
-            return Err(Damaged { error, value });
-        }
-    };
-    Ok(Loaded { value: Value::of(value)?, bytes })
+    let found = Found::of(bytes, limits)?;
+    let value = found.decode(decode).and_then(Value::of);
+    found.loaded(value)
 }
 
 fn decompressed(zstd: &[u8], size: usize) -> Result<PackedByteArray> {

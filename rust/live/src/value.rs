@@ -10,7 +10,9 @@ use variant_codec::stream::{Buffer, Decoder, Encoder, Leaf, Measure, Number, Sou
 use variant_codec::{EncodeOptions, ErrorKind, Result, VariantType, frames};
 use variant_engine::{self as engine, Building, HeldObject, PRECISION, raw_string, set_bytes};
 
+use crate::classes::completion::Incomplete;
 use crate::classes::graph::Graph;
+use crate::classes::host::Host;
 use crate::classes::reader::ObjectReader;
 use crate::classes::registry::Registry;
 use crate::classes::tagging::Tagging;
@@ -265,6 +267,22 @@ impl Decoding<'_> {
         target: Option<HeldObject>,
     ) -> Result<(Built, usize)> {
         self.allow_scripts()?;
+        let (incomplete, end) = self.read_registered(input, part, registry, target, Host::CALLER)?;
+        Ok((incomplete.complete()?, end))
+    }
+
+    /// As [`Decoding::decode_registered`], but completes no object, and may pause.
+    ///
+    /// # Errors
+    /// As [`Decoding::decode_registered`].
+    pub fn read_registered(
+        &mut self,
+        input: &Input<'_>,
+        part: Range<usize>,
+        registry: &Arc<Registry>,
+        target: Option<HeldObject>,
+        host: Host<'_>,
+    ) -> Result<(Incomplete, usize)> {
         let (start, data) = (part.start, input.bytes().get(part).unwrap_or_default());
         let objects = ObjectReader::new(
             Arc::clone(registry),
@@ -272,6 +290,7 @@ impl Decoding<'_> {
             self.limits,
             target,
             Rc::clone(&self.spent_on_names),
+            host,
         );
         let mut decoder = self.decoder(data);
         let mut untagging = Untagging::new(self.builder(Some(input)), objects, data);
@@ -279,9 +298,9 @@ impl Decoding<'_> {
             ErrorKind::ObjectsNotAllowed => error.with_kind(ErrorKind::Object(FULL_OBJECT.into())),
             _ => error,
         });
-        let built = read.and_then(|end| Ok((untagging.finish()?, start + end)));
+        let incomplete = read.and_then(|end| Ok((untagging.finish()?.shifted(start), start + end)));
         self.spent = decoder.spent();
-        built.map_err(|error| error.shifted(start))
+        incomplete.map_err(|error| error.shifted(start))
     }
 }
 

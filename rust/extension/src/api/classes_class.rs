@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use godot::builtin::{GString, PackedByteArray, PackedStringArray, Variant};
 use godot::classes::{IRefCounted, Object, Script};
 use godot::global::Error as Code;
+use godot::init::is_main_thread;
 use godot::meta::ToGodot;
 use godot::obj::Gd;
 use godot::prelude::{AnyArray, GodotClass, PhantomVar, godot_api};
@@ -17,10 +18,11 @@ use super::arguments::{OptionalLimits, strict_limits};
 use super::class_class::{FastVariantClass, SharedRegistry};
 use super::file_calls::{load, load_summary, load_value, write, write_later};
 use super::guard::guard;
-use super::job_class::FastVariantJob;
+use super::job_class::{self, FastVariantJob};
 use super::result_class::FastVariantResult;
 use super::{report, summary};
 use crate::files::{self, Holds};
+use crate::jobs::{Job, Outcome};
 use crate::json;
 use crate::saves::{self, Chunk};
 use variant_live::batch::registered;
@@ -280,10 +282,27 @@ impl FastVariantClasses {
         #[opt(default = OptionalLimits::NULL)] limits: OptionalLimits,
     ) -> Gd<FastVariantResult> {
         guard("FastVariantClasses.load", || {
+            FastVariantResult::of(load_registered(&path, &class_limits(limits), &Self::registry(&this)))
+        })
+    }
+
+    /// Loads the file at [param path] as [method load] does with the same [param limits], in the background, after saves
+    /// started earlier. The main thread creates the objects in slices of about 2 ms per frame, so that a large save does
+    /// not stop the game. A web build reads the value in one frame, and then sets the properties in slices.
+    ///
+    /// If you start the job on another thread, it is done when the call returns.
+    #[func(gd_self)]
+    fn load_async(
+        this: Gd<Self>,
+        path: GString,
+        #[opt(default = OptionalLimits::NULL)] limits: OptionalLimits,
+    ) -> Gd<FastVariantJob> {
+        guard("FastVariantClasses.load_async", || {
             let (registry, limits) = (Self::registry(&this), class_limits(limits));
-            load_value(&path, &limits, |input, part| {
-                let read = Decoding::strict(&limits).decode_registered(input, part, &registry, None);
-                read.map(|(built, _)| built)
+            job_class::start(if is_main_thread() {
+                Job::load_value_registered(&path, limits, registry)
+            } else {
+                Job::done(load_registered(&path, &limits, &registry))
             })
         })
     }
@@ -358,16 +377,32 @@ impl FastVariantClasses {
     ) -> Gd<FastVariantResult> {
         guard("FastVariantClasses.load_batch", || {
             let (registry, limits) = (Self::registry(&this), class_limits(limits));
-            load(&path, &limits, |bytes| registered::unpack(bytes, &limits, &registry))
+            FastVariantResult::of(load(&path, &limits, |bytes| registered::unpack(bytes, &limits, &registry)))
+        })
+    }
+
+    /// Loads the file at [param path] as [method load_batch] does with the same [param limits], in the background, after
+    /// saves started earlier. The main thread decodes the records one by one, in slices of at most 2 ms per frame, and
+    /// at least one record in each. If you start the job on another thread, it is done when the call returns.
+    #[func(gd_self)]
+    fn load_batch_async(
+        this: Gd<Self>,
+        path: GString,
+        #[opt(default = OptionalLimits::NULL)] limits: OptionalLimits,
+    ) -> Gd<FastVariantJob> {
+        guard("FastVariantClasses.load_batch_async", || {
+            let (registry, limits) = (Self::registry(&this), class_limits(limits));
+            job_class::start(if is_main_thread() {
+                Job::load_registered(&path, limits, registry)
+            } else {
+                Job::done(load(&path, &limits, |bytes| registered::unpack(bytes, &limits, &registry)))
+            })
         })
     }
 
     /// Encodes each element of [param values], an Array, immediately, and replaces the file at [param path] in the
     /// background, as [method FastVariantCodec.save_batch_async] does. If [method save_batch] would refuse the values,
     /// the job fails.
-    ///
-    /// To load in the background, use [method FastVariantCodec.load_batch_async], and pass each element of the
-    /// result's value to [method from_plain].
     #[func(gd_self)]
     fn save_batch_async(this: Gd<Self>, path: GString, values: AnyArray) -> Gd<FastVariantJob> {
         guard("FastVariantClasses.save_batch_async", || {
@@ -519,6 +554,13 @@ impl FastVariantClasses {
         let bytes = json::from_json(&engine::text_of(text), limits);
         bytes.and_then(|bytes| Self::read(this, bytes, limits, None)).map_err(Error::without_offset)
     }
+}
+
+/// Loads a save whose objects are of registered classes.
+fn load_registered(path: &GString, limits: &Limits, registry: &Arc<Registry>) -> Outcome {
+    load_value(path, limits, |input, part| {
+        Decoding::strict(limits).decode_registered(input, part, registry, None).map(|(built, _)| built)
+    })
 }
 
 /// The limits, without objects in the engine's format.

@@ -156,9 +156,10 @@ impl FastVariantCodec {
     ) -> Gd<FastVariantResult> {
         guard("FastVariantCodec.load", || {
             let limits = strict_limits(limits);
-            load_value(&path, &limits, |input, part| {
+            let loaded = load_value(&path, &limits, |input, part| {
                 Decoding::strict(&limits).decode(input, part).map(|(built, _)| built)
-            })
+            });
+            FastVariantResult::of(loaded)
         })
     }
 
@@ -272,7 +273,7 @@ impl FastVariantCodec {
     ) -> Gd<FastVariantResult> {
         guard("FastVariantCodec.load_batch", || {
             let limits = strict_limits(limits);
-            load(&path, &limits, |bytes| records::unpack(bytes, &limits))
+            FastVariantResult::of(load(&path, &limits, |bytes| records::unpack(bytes, &limits)))
         })
     }
 

@@ -82,7 +82,7 @@ pub fn write<C: AsRef<[u8]>, E: Into<NotEncoded>>(
             }
         },
     );
-    FastVariantResult::of_job(outcome).0
+    FastVariantResult::of(outcome)
 }
 
 /// Writes a file with `holds` in the background. A failure is printed, too.
@@ -103,15 +103,14 @@ pub fn write_later<C: AsRef<[u8]> + Send + 'static, E: Into<NotEncoded>>(
 pub fn load_value(
     path: &GString,
     limits: &Limits,
-    decode: impl FnMut(&Input<'_>, Range<usize>) -> variant_codec::Result<Built>,
-) -> Gd<FastVariantResult> {
+    decode: impl FnOnce(&Input<'_>, Range<usize>) -> variant_codec::Result<Built>,
+) -> Outcome {
     let (target, asked) = (Target::of(path).ok(), Instant::now());
     let turn = target.as_ref().map(|target| (target, target.turn()));
-    FastVariantResult::of_job(match files::read_records(path, turn, &saves::of_file(limits), asked) {
+    match files::read_records(path, turn, &saves::of_file(limits), asked) {
         Ok(file) => Outcome::LoadedValue(saves::load(file.bytes, limits, decode), engine::text_of(path)),
         Err(error) => Outcome::File(error),
-    })
-    .0
+    }
 }
 
 /// Reads the summary of a save.
@@ -136,14 +135,10 @@ fn summary_of(summary: &[u8], limits: &Limits) -> variant_codec::Result<Variant>
 }
 
 /// Reads records from a file.
-pub fn load(
-    path: &GString,
-    limits: &Limits,
-    unpack: impl FnOnce(PackedByteArray) -> Unpacked,
-) -> Gd<FastVariantResult> {
+pub fn load(path: &GString, limits: &Limits, unpack: impl FnOnce(PackedByteArray) -> Unpacked) -> Outcome {
     let (target, asked) = (Target::of(path).ok(), Instant::now());
     match files::read_records(path, target.as_ref().map(|target| (target, target.turn())), limits, asked) {
-        Ok(file) => FastVariantResult::unpacked(unpack(file.bytes), Some(&engine::text_of(path))),
-        Err(error) => FastVariantResult::of_file(&error),
+        Ok(file) => Outcome::Loaded(unpack(file.bytes), engine::text_of(path)),
+        Err(error) => Outcome::File(error),
     }
 }

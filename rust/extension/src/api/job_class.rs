@@ -106,7 +106,7 @@ impl FastVariantJob {
             // The result is `None` only if the job is not done, but it is done after a successful
             // `wait`.
             match result {
-                Ok(result) => result.unwrap_or_else(|| FastVariantResult::of_job(Outcome::Lost).0),
+                Ok(result) => result.unwrap_or_else(|| FastVariantResult::of(Outcome::Lost)),
                 Err(error) => FastVariantResult::failed(&error),
             }
         })

@@ -220,6 +220,13 @@ impl FastVariantResult {
         result
     }
 
+    /// The result that the caller receives.
+    pub fn of(outcome: Outcome) -> Gd<Self> {
+        let (result, mut created) = Self::of_job(outcome);
+        created.leave();
+        result
+    }
+
     /// The result of a job, and the objects to free if the caller never receives it.
     pub fn of_job(outcome: Outcome) -> (Gd<Self>, CreatedObjects) {
         let result = match outcome {

@@ -48,8 +48,12 @@ pub fn frame(values: &AnyArray, registry: &Registry) -> Result<Vec<Vec<u8>>, Fai
 /// Decodes all records of a buffer.
 pub fn unpack(bytes: PackedByteArray, limits: &Limits, registry: &Arc<Registry>) -> Unpacked {
     let mut unpacking = Unpacking::of(bytes, limits.clone());
-    unpacking.step_with(usize::MAX, |decoding, input, part| {
-        decoding.decode_registered(input, part, registry, None)
-    });
+    step(&mut unpacking, usize::MAX, registry);
     unpacking.finish()
+}
+
+/// Decodes up to `count` more records, and returns whether any are left.
+pub fn step(unpacking: &mut Unpacking, count: usize, registry: &Arc<Registry>) -> bool {
+    unpacking
+        .step_with(count, |decoding, input, part| decoding.decode_registered(input, part, registry, None))
 }

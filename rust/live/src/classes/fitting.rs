@@ -14,6 +14,7 @@ use variant_engine::{Building, ContainerType, HeldObject, Reader};
 
 use crate::classes::class::Class;
 use crate::classes::declared::{Declared, ElementTypes};
+use crate::classes::host::Host;
 use crate::classes::registry::Registry;
 use crate::encode::walker::element;
 use crate::objects::native_classes::is_of;
@@ -51,6 +52,7 @@ impl Fitting {
         value: Variant,
         (object, is_target): (&HeldObject, bool),
         property: &StringName,
+        host: Host<'_>,
     ) -> Result<Variant> {
         use VariantType as T;
 
@@ -83,7 +85,10 @@ impl Fitting {
                     Some(known) => self.with_types(value, known),
                     // The getter runs without a lock, because it may decode, too.
                     None => {
-                        let types = held_types(object, property);
+                        let (held, name) = (object.value().clone(), property.clone());
+                        let types = host.call(move || {
+                            HeldObject::of(held).map_or(UNTYPED, |object| held_types(&object, &name))
+                        });
                         let typed = self.with_types(value, &types);
                         if !is_target && types != UNTYPED {
                             let _ = known.set(types);

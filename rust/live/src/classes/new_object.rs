@@ -12,6 +12,7 @@ use variant_engine::{ContainerType, HeldObject, Reader, text_of};
 use super::class::{Class, FIRST_VERSION, UNKNOWN};
 use super::declared::Declared;
 use super::fitting::{Fitting, held_types, is_half_typed};
+use super::host::Host;
 
 /// An object whose properties are not set yet.
 pub(super) struct NewObject {
@@ -87,7 +88,13 @@ impl NewObject {
     }
 
     /// Checks the value of a property, and keeps it until all data is valid.
-    pub(super) fn keep(&mut self, position: usize, value: Variant, fitting: &Fitting) -> Result<()> {
+    pub(super) fn keep(
+        &mut self,
+        position: usize,
+        value: Variant,
+        fitting: &Fitting,
+        host: Host<'_>,
+    ) -> Result<()> {
         let property = &self.class.properties[position];
         if position < self.next || self.known.is_some() {
             let values = &self.values;
@@ -99,7 +106,8 @@ impl NewObject {
         // Containers that `upgrade` returns may be the game's, but not their typed copies.
         let is_upgraded = self.version != self.class.version;
         let given = (is_upgraded && is_container(&value)).then(|| value.clone());
-        let fitted = fitting.fit(&property.declared, value, (&self.object, self.is_target), &property.name);
+        let fitted =
+            fitting.fit(&property.declared, value, (&self.object, self.is_target), &property.name, host);
         let value = fitted.map_err(|error| if is_upgraded { error } else { advised(error) })?;
         let is_made = given.map_or(!is_upgraded, |given| !godot::global::is_same(&given, &value));
         self.values.push((position as u32, is_made, value));
@@ -144,7 +152,8 @@ impl NewObject {
                 );
                 return Err(fail(Error::object(reason)));
             };
-            self.keep(position, value, fitting).map_err(|error| fail(error.inside(Step::property(&key))))?;
+            self.keep(position, value, fitting, Host::CALLER)
+                .map_err(|error| fail(error.inside(Step::property(&key))))?;
         }
         Ok(())
     }
@@ -234,43 +243,8 @@ fn advised(error: Error) -> Error {
     }
 }
 
-/// Runs upgrades, then sets properties, then calls `_loaded`. Each pass starts with the objects that were read last, so
-/// that the objects inside an object are complete before it. If a step fails, undoes what the others have set.
-///
-/// # Errors
-/// Fails if an upgrade returns invalid data, or a property cannot be set.
-pub(super) fn complete(
-    mut objects: Vec<NewObject>,
-    mut containers: Vec<Variant>,
-    fitting: &Fitting,
-) -> Result<()> {
-    objects
-        .iter_mut()
-        .rev()
-        .filter(|object| object.data.is_some())
-        .try_for_each(|object| object.upgrade(fitting))?;
-    for index in (0..objects.len()).rev() {
-        let set = objects[index].set_properties(fitting, &mut containers);
-        if set.is_err() {
-            undo(&objects[index..], &containers);
-            return set;
-        }
-    }
-    let loaded = StringName::from("_loaded");
-    for object in objects.iter().rev().filter(|object| object.class.has_loaded) {
-        object.object.call(&loaded);
-    }
-    Ok(())
-}
-
-/// Undoes what a failed call has set, so that objects and containers that refer to each other are freed.
-fn undo(objects: &[NewObject], containers: &[Variant]) {
-    objects.iter().for_each(NewObject::unset);
-    containers.iter().for_each(empty);
-}
-
 /// Empties a container that this call has made.
-fn empty(container: &Variant) {
+pub(super) fn empty(container: &Variant) {
     if !container.call("is_read_only", &[]).booleanize() {
         container.call("clear", &[]);
     }

@@ -17,14 +17,17 @@ use variant_codec::{Error, Limits, Result, VariantType, tag};
 use variant_engine::{ContainerType, HeldObject, Reader, text_of};
 
 use crate::classes::class::{Class, FIRST_VERSION};
+use crate::classes::completion::Completion;
 use crate::classes::fitting::{Fitting, exact_int};
-use crate::classes::new_object::{Meaning, NewObject, complete, is_container, put};
+use crate::classes::host::Host;
+use crate::classes::new_object::{Meaning, NewObject, is_container, put};
 use crate::classes::registry::Registry;
 use crate::classes::resources;
 use crate::decode::built::CreatedObjects;
 
 /// The objects of a value that is being read.
-pub struct ObjectReader {
+pub struct ObjectReader<'h> {
+    host: Host<'h>,
     fitting: Fitting,
     /// The object that replaces the outermost object of the data, and the offset of the replaced object.
     target: Option<HeldObject>,
@@ -105,7 +108,7 @@ enum Kind {
     Objects,
 }
 
-impl ObjectReader {
+impl<'h> ObjectReader<'h> {
     /// A reader of the value at the start of `data`. `target`, if given, becomes the outermost object.
     ///
     /// `spent` is the share of the limits that earlier values of the call have used for names made from Strings.
@@ -115,8 +118,10 @@ impl ObjectReader {
         limits: &Limits,
         target: Option<HeldObject>,
         spent: Rc<Cell<Spent>>,
+        host: Host<'h>,
     ) -> Self {
         let mut reader = Self {
+            host,
             fitting: Fitting { registry, limits: limits.clone(), spent },
             target,
             target_at: 0,
@@ -137,6 +142,12 @@ impl ObjectReader {
             let _ = reader.announce(data, limits);
         }
         reader
+    }
+
+    /// Ends a step of a reader that has steps.
+    #[inline(always)]
+    pub fn pause(&self) {
+        self.host.pause();
     }
 
     pub fn limits(&self) -> &Limits {
@@ -291,7 +302,7 @@ impl ObjectReader {
         if let Some(TaggedFrame { kind: Kind::Object(Some(index), Meaning::Property(position)), .. }) =
             self.frames.last()
         {
-            return self.objects[*index].keep(*position, value, &self.fitting);
+            return self.objects[*index].keep(*position, value, &self.fitting, self.host);
         }
         self.other_value(value, created)
     }
@@ -440,7 +451,7 @@ impl ObjectReader {
                 }
                 target
             }
-            None => self.create(&class, created)?,
+            None => self.create(Arc::clone(&class), created)?,
         };
         if is_target {
             class.check_kind(&object)?;
@@ -470,13 +481,14 @@ impl ObjectReader {
         if let Some(loaded) = self.resources.get(&path) {
             return Ok(loaded.clone());
         }
-        let loaded = resources::load(self.fitting.registry.folders(), &path)?;
+        let (registry, place) = (Arc::clone(&self.fitting.registry), path.clone());
+        let loaded = self.host.call(move || resources::load(registry.folders(), &place))?;
         self.resources.insert(path, loaded.clone());
         Ok(loaded)
     }
 
-    fn create(&self, class: &Class, created: &mut CreatedObjects) -> Result<HeldObject> {
-        let object = class.create()?;
+    fn create(&self, class: Arc<Class>, created: &mut CreatedObjects) -> Result<HeldObject> {
+        let object = self.host.call(move || class.create())?;
         if !object.is_counted() {
             created.push(InstanceId::from_i64(object.id().cast_signed()));
         }
@@ -526,18 +538,16 @@ impl ObjectReader {
         }
     }
 
-    /// Runs upgrades, then sets properties, then calls `_loaded`. Each pass starts with the objects that were
-    /// read last, so that the objects inside an object are complete before it.
+    /// The objects, whose properties are not set yet.
     ///
     /// # Errors
-    /// Fails if an object at `@objects` is unreferenced, the data has no object for the target, an upgrade
-    /// returns invalid data, or a property cannot be set.
-    pub fn complete(self) -> Result<()> {
+    /// Fails if an object at `@objects` is unreferenced, or the data has no object for the target.
+    pub fn finish(self) -> Result<Completion> {
         if self.target.is_some() {
             return Err(Error::object("expected data of an object for the target, found another value"));
         }
         self.check_references()?;
-        complete(self.objects, self.former, &self.fitting)
+        Ok(Completion::of(self.objects, self.former, self.fitting))
     }
 }
 

@@ -5,17 +5,17 @@ use variant_codec::stream::{ElementType, Header, Lanes, NodePathParts, Precision
 use variant_codec::{Error, Result, VariantType, tag};
 use variant_engine::StringSlots;
 
+use crate::classes::completion::Incomplete;
 use crate::classes::reader::ObjectReader;
 use crate::decode::builder::VariantBuilder;
 use crate::decode::builder::sink::{ArrayFrame, DictionaryFrame};
-use crate::decode::built::Built;
 use crate::decode::native_objects::NewObject;
 use crate::objects::lost_objects;
 
 /// A builder that puts an object, or another value, where the data has a tagged Dictionary.
 pub struct Untagging<'k, 's> {
     builder: VariantBuilder<'k, 's>,
-    objects: ObjectReader,
+    objects: ObjectReader<'k>,
     data: &'k [u8],
     /// The offset in `data` of the value that started last.
     value_at: usize,
@@ -24,18 +24,18 @@ pub struct Untagging<'k, 's> {
 
 impl<'k, 's> Untagging<'k, 's> {
     /// Builds the value at the start of `data`.
-    pub fn new(builder: VariantBuilder<'k, 's>, objects: ObjectReader, data: &'k [u8]) -> Self {
+    pub fn new(builder: VariantBuilder<'k, 's>, objects: ObjectReader<'k>, data: &'k [u8]) -> Self {
         let lost_objects_as_null = objects.limits().lost_objects_as_null;
         Self { builder, objects, data, value_at: 0, lost_objects_as_null }
     }
 
-    /// The value, after its objects have got their properties. Scripts run.
+    /// The value, whose objects are not complete yet.
     ///
     /// # Errors
-    /// As [`ObjectReader::complete`].
-    pub fn finish(self) -> Result<Built> {
-        let built = self.builder.finish();
-        self.objects.complete().map(|()| built)
+    /// As [`ObjectReader::finish`].
+    pub fn finish(self) -> Result<Incomplete> {
+        let value = self.builder.finish();
+        Ok(Incomplete::of(value, self.objects.finish()?))
     }
 
     /// Refuses elements of a class in the header of a container: tags name registered classes.
@@ -144,6 +144,7 @@ impl<'s> Sink for Untagging<'_, 's> {
 
     #[inline(always)]
     fn begin_array(&mut self, len: usize, element: ElementType<'_>) -> Result<ArrayFrame> {
+        self.objects.pause();
         self.check_element(element)?;
         self.builder.begin_array(len, element)
     }
@@ -155,6 +156,7 @@ impl<'s> Sink for Untagging<'_, 's> {
         key: ElementType<'_>,
         value: ElementType<'_>,
     ) -> Result<Option<DictionaryFrame>> {
+        self.objects.pause();
         let is_untyped = key == ElementType::Untyped && value == ElementType::Untyped;
         if !self.objects.takes_plain() && is_untyped && tag::is_first_key(self.data, self.value_at) {
             self.objects.begin(self.value_at, len, self.builder.building.is_detached());

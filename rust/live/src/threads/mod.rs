@@ -1,6 +1,7 @@
 //! The threads that work on batches, large values and jobs.
 
 pub mod background;
+pub mod parked;
 pub mod pool;
 pub mod progress;
 

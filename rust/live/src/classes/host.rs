@@ -1,0 +1,119 @@
+//! Readers that pause between containers, so that the main thread can read a large value in several frames.
+//!
+//! Such a reader has its own stack. Its scripts run on the main stack, because C# does not run on others.
+
+#[cfg(not(target_family = "wasm"))]
+pub use coroutine::{Host, Reading};
+#[cfg(target_family = "wasm")]
+pub use whole::{Host, Reading};
+
+#[cfg(not(target_family = "wasm"))]
+mod coroutine {
+    use std::cell::Cell;
+    use std::rc::Rc;
+
+    use corosensei::stack::DefaultStack;
+    use corosensei::{Coroutine, CoroutineResult, Yielder};
+    use variant_codec::{ErrorKind, Result};
+
+    /// What a reader wants done before it continues: to run a script, or nothing.
+    type Request = Option<Box<dyn FnOnce()>>;
+
+    /// Enough for the deepest value. Most of it is never touched, so the system does not allocate it.
+    const STACK_BYTES: usize = 8 << 20;
+
+    /// What a reader runs on: the stack of the caller, or its own.
+    #[derive(Clone, Copy)]
+    pub struct Host<'h>(Option<&'h Yielder<(), Request>>);
+
+    impl Host<'_> {
+        /// The stack of the caller.
+        pub const CALLER: Self = Self(None);
+
+        /// Ends the step, if the reader has steps.
+        #[inline(always)]
+        pub fn pause(self) {
+            if let Some(yielder) = self.0 {
+                yielder.suspend(None);
+            }
+        }
+
+        /// Calls a function that may run scripts.
+        pub fn call<R: 'static>(self, function: impl FnOnce() -> R + 'static) -> R {
+            let Some(yielder) = self.0 else { return function() };
+            let result = Rc::new(Cell::new(None));
+            let place = Rc::clone(&result);
+            yielder.suspend(Some(Box::new(move || place.set(Some(function())))));
+            result.take().expect("the step calls the function")
+        }
+    }
+
+    /// A reader that is called in steps.
+    pub struct Reading<T: 'static>(Coroutine<(), Request, Result<T>>);
+
+    impl<T> Reading<T> {
+        /// Prepares to call `read`.
+        ///
+        /// # Errors
+        /// Fails if there is no memory for its stack.
+        pub fn of(read: impl FnOnce(Host<'_>) -> Result<T> + 'static) -> Result<Self> {
+            let stack = DefaultStack::new(STACK_BYTES).map_err(|_| ErrorKind::OutOfMemory(STACK_BYTES))?;
+            Ok(Self(Coroutine::with_stack(stack, |yielder, ()| read(Host(Some(yielder))))))
+        }
+
+        /// Does one step. Returns the result after the last step, after which there must be no other.
+        pub fn step(&mut self) -> Option<Result<T>> {
+            // The reader gets what a script has made in the same step, so that it owns that if it is dropped.
+            loop {
+                match self.0.resume(()) {
+                    CoroutineResult::Yield(Some(script)) => script(),
+                    CoroutineResult::Yield(None) => return None,
+                    CoroutineResult::Return(result) => return Some(result),
+                }
+            }
+        }
+    }
+}
+
+/// WebAssembly has one stack, so the only step reads everything.
+#[cfg(target_family = "wasm")]
+mod whole {
+    use std::marker::PhantomData;
+
+    use variant_codec::Result;
+
+    /// What a reader runs on: always the stack of the caller.
+    #[derive(Clone, Copy)]
+    pub struct Host<'h>(PhantomData<&'h ()>);
+
+    impl Host<'_> {
+        /// The stack of the caller.
+        pub const CALLER: Self = Self(PhantomData);
+
+        /// Does nothing.
+        pub fn pause(self) {}
+
+        /// Calls a function that may run scripts.
+        pub fn call<R>(self, function: impl FnOnce() -> R) -> R {
+            function()
+        }
+    }
+
+    /// A reader that is called in one step.
+    pub struct Reading<T>(Option<Box<dyn FnOnce() -> Result<T>>>);
+
+    impl<T> Reading<T> {
+        /// Prepares to call `read`.
+        ///
+        /// # Errors
+        /// Never.
+        pub fn of(read: impl FnOnce(Host<'_>) -> Result<T> + 'static) -> Result<Self> {
+            Ok(Self(Some(Box::new(|| read(Host::CALLER)))))
+        }
+
+        /// Reads everything.
+        pub fn step(&mut self) -> Option<Result<T>> {
+            self.0.take().map(|read| read())
+        }
+    }
+}

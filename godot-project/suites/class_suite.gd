@@ -425,7 +425,7 @@ func test_advice_for_objects() -> bool:
 		[InputEventKey.new(), "InputEventKey would be written only as an instance id, which has no meaning to a reader; save the properties that you need, or pass `full_objects`, and load with `allow_objects` and `allowed_classes`"],
 		[load(COLOURS), "save its path \"%s\", or use `FastVariantClasses.allow_resources`" % COLOURS],
 		[bytes_to_var(var_to_bytes(Resource.new())), "(EncodedObjectAsID) is lost; set `lost_objects_as_null` when you load the save, or put null in its place"],
-		[[] as Array[Hero.Bag], "a container with elements of type a script without a name that extends RefCounted would be read"],
+		[[] as Array[Hero.Bag], "a container with elements of type an inner class that extends RefCounted, with the variables items, owner would be read"],
 	]:
 		checks.subject(TYPE_OBJECT, case[1])
 		Engine.print_error_messages = false
@@ -486,8 +486,8 @@ func test_registration() -> bool:
 	for wrong: Array in [["user://", ["Texture2D"]], ["res://..", ["Texture2D"]], ["res://./suites", ["Texture2D"]], ["res://", []]]:
 		checks.same_int(str(wrong), ERR_INVALID_PARAMETER, classes.callv(&"allow_resources", wrong))
 	Engine.print_error_messages = true
-	checks.same_value("what is left", ["P", 1, PackedStringArray(["size"]), {}, Callable(), none, false], [
-		picky.name, picky.version, picky.properties, picky.renamed, picky.upgrade, picky.create, picky.keep_unknown,
+	checks.same_value("what is left", ["P", 1, PackedStringArray(["size"]), {}, Callable(), none, false, false], [
+		picky.name, picky.version, picky.properties, picky.renamed, picky.upgrade, picky.create, picky.keep_unknown, picky.ignore_unknown,
 	])
 	checks.truth("create that returns nothing is an error", "cannot create an object of class \"P\"" in classes.try_from_plain({&"@class": "P"}).message)
 	classes = FastVariantClasses.new()
@@ -509,27 +509,60 @@ func test_registration() -> bool:
 	classes = FastVariantClasses.new()
 	_register(classes, Watched, "W", {"properties": PackedStringArray(["process_priority", "title"])})
 	checks.same_value("native properties", {&"@class": "W", "process_priority": 3, "title": "x"}, classes.to_plain(_watched({&"process_priority": 3, &"title": "x"})))
-	# A Node of the game: native properties are added, and a variable that refers to a child is left out.
+	# A Node of the game: native properties are added, and a variable that refers to a child leaves itself out.
 	classes = FastVariantClasses.new()
 	var player := classes.register(Player, "Player")
 	var node := Player.new()
 	node.label = Label.new()
 	node.add_child(node.label)
 	node.position = Vector2(3, 4)
-	var refused := classes.try_encode(node)
-	checks.truth("a child Node", "leave its property out with `exclude`" in refused.message and refused.path == ".\"label\"", refused.message)
-	player.exclude(["label"])
+	checks.same_value("a child Node", {&"@class": "Player", "hp": 100, "target": null}, classes.to_plain(node))
+	var read: Player = classes.decode(classes.encode(node))
+	checks.truth("keeps its default", read.label == null)
+	read.free()
 	player.include(["position", "rotation"])
-	checks.same_value("properties", PackedStringArray(["hp", "position", "rotation"]), player.properties)
+	player.exclude(["target"])
+	checks.same_value("properties", PackedStringArray(["hp", "label", "position", "rotation"]), player.properties)
 	checks.same_value("what is written", {&"@class": "Player", "hp": 100, "position": Vector2(3, 4), "rotation": 0.0}, classes.to_plain(node))
 	Engine.print_error_messages = false
-	player.exclude(["hp", "label"])
+	player.exclude(["hp", "target"])
 	player.include(["hp"])
 	player.include(["nowhere"])
 	Engine.print_error_messages = true
-	checks.same_value("nothing changes after an error", PackedStringArray(["hp", "position", "rotation"]), player.properties)
+	checks.same_value("nothing changes after an error", PackedStringArray(["hp", "label", "position", "rotation"]), player.properties)
 	node.free()
 	_free_nodes()
+	return true
+
+
+## A variable of a Node in the scene tree refers to a Node: one in the value, or another one.
+func test_nodes_in_the_tree() -> bool:
+	checks.subject(TYPE_OBJECT, "Nodes in the scene tree")
+	var classes := FastVariantClasses.new()
+	classes.register(Player, "Player")
+	var nodes: Array[Player] = [Player.new(), Player.new()]
+	var root := (Engine.get_main_loop() as SceneTree).root
+	# Only then is the root itself inside.
+	await next_frame()
+	nodes[0].target = nodes[1]
+	nodes[1].hp = 7
+	var read: Variant = classes.decode(classes.encode(nodes[0]))
+	checks.truth("outside the tree, it belongs to the other", read.target.hp == 7)
+	read.target.free()
+	read.free()
+	nodes.map(func(node: Player) -> void: root.add_child(node))
+	var refused := classes.try_encode({"hero": nodes[0]})
+	checks.truth("not in the value", "keep its NodePath" in refused.message and refused.path == ".\"hero\".\"target\"", refused.message)
+	nodes[1].target = nodes[0]
+	checks.truth("and refers back", "keep its NodePath" in classes.try_encode(nodes[0]).message)
+	for value: Variant in [[nodes[0], nodes[1]], {"a": nodes[1], "b": [nodes[0]]}]:
+		var loaded := classes.try_decode(classes.encode(value))
+		var both: Array = loaded.value if loaded.value is Array else [loaded.value["b"][0], loaded.value["a"]]
+		checks.truth("in the value", both[0].target == both[1] and both[1].target == both[0] and both[1].hp == 7, loaded.message)
+		both.map(func(node: Player) -> void: node.free())
+	nodes[1].reparent(nodes[0])
+	checks.same_value("a child of the script's own class", {&"@class": "Player", "hp": 100, "label": null}, classes.to_plain(nodes[0]))
+	nodes[0].free()
 	return true
 
 
@@ -537,6 +570,7 @@ class Player:
 	extends Node2D
 	var hp := 100
 	var label: Label
+	var target: Player
 
 
 class Sentinel:
@@ -861,6 +895,25 @@ func test_unknown_properties_are_kept() -> bool:
 	checks.truth("no tags", "unexpected tag \"@class\"" in classes.try_decode(twice).message, classes.try_decode(twice).message)
 	read.value.set_meta(&"_fast_variant_unknown", {"@class": 1})
 	checks.truth("nor in metadata", "has the key \"@class\"" in classes.try_encode(read.value).message)
+	return true
+
+
+## A variable that the class no longer has: its data is ignored, and so are the objects in it.
+func test_unknown_properties_are_ignored() -> bool:
+	checks.subject(TYPE_OBJECT, "ignored properties")
+	var classes := _versioned({"ignore_unknown": true})
+	classes.register(Watched, "W")
+	Watched.seen.clear()
+	var orphans := Performance.get_monitor(Performance.OBJECT_ORPHAN_NODE_COUNT)
+	var plain := {&"@class": "Bag", "gone": [{&"@class": "W", "title": "x", "other": {&"@class": "W"}}], "items": [1], "too": 2}
+	var read := classes.try_from_plain(plain)
+	checks.truth("read", read.is_ok() and read.value.items == [1], read.message)
+	checks.same_value("nothing is set", "init init", " ".join(Watched.seen))
+	checks.same_int("and the Nodes are freed", int(orphans), int(Performance.get_monitor(Performance.OBJECT_ORPHAN_NODE_COUNT)))
+	checks.truth("nothing is kept", not classes.to_plain(read.value).has("gone"))
+	checks.truth("also after upgrade", _versioned({"version": 2, "ignore_unknown": true, "upgrade": func(data: Dictionary, _from: int) -> Dictionary: return data}).try_from_plain({&"@class": "Bag", "gone": 1}).is_ok())
+	var named := _versioned({}).try_from_plain(plain)
+	checks.truth("the error names the option", "no property \"gone\"; name it in `renamed`, set `ignore_unknown`, or" in named.message, named.message)
 	return true
 
 

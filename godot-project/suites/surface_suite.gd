@@ -59,7 +59,7 @@ const SURFACE: Dictionary[StringName, Array] = {
 	&"FastVariantClass": [
 		"include(names) -> void",
 		"exclude(names) -> void",
-		"name", "version", "properties", "renamed", "upgrade", "create", "keep_unknown",
+		"name", "version", "properties", "renamed", "upgrade", "create", "keep_unknown", "ignore_unknown",
 	],
 	&"FastVariantView": [
 		"open(bytes, [limits, godot3]) -> FastVariantView",

@@ -54,7 +54,8 @@ pub struct FastVariantClass {
     #[var(get, set)]
     renamed: PhantomVar<VarDictionary>,
     /// Takes a Dictionary with the data of an earlier version, and the number of that version; returns the Dictionary
-    /// for [member version]. Without it, data of an earlier version is refused. A lambda that uses the [FastVariantClasses]
+    /// for [member version]. Without it, data of an earlier version is refused. Objects among the values exist, but their
+    /// properties still have their defaults. A lambda that uses the [FastVariantClasses]
     /// keeps it alive; use a method instead.
     #[var(get, set)]
     upgrade: PhantomVar<Callable>,
@@ -65,6 +66,10 @@ pub struct FastVariantClass {
     /// refused. The Dictionary [code]_fast_variant_unknown[/code] in the object's metadata holds them.
     #[var(get, set)]
     keep_unknown: PhantomVar<bool>,
+    /// If [code]true[/code], properties that are in the data but not in the class are ignored, instead of refused, so that
+    /// saves from before a variable was deleted can still be loaded. [member keep_unknown] has priority.
+    #[var(get, set)]
+    ignore_unknown: PhantomVar<bool>,
     /// The registry and the script's id in it; `None` if a script made the object with `new()`, or the editor recreated
     /// it.
     place: Option<(SharedRegistry, u64)>,
@@ -177,6 +182,20 @@ impl FastVariantClass {
     fn set_keep_unknown(&self, keep_unknown: bool) {
         self.set("FastVariantClass.keep_unknown", |registration| registration.keep_unknown = keep_unknown);
     }
+
+    #[func]
+    fn get_ignore_unknown(&self) -> bool {
+        guard("FastVariantClass.ignore_unknown", || {
+            self.class().map_or_else(|_| false, |class| class.registration().ignore_unknown)
+        })
+    }
+
+    #[func]
+    fn set_ignore_unknown(&self, ignore_unknown: bool) {
+        self.set("FastVariantClass.ignore_unknown", |registration| {
+            registration.ignore_unknown = ignore_unknown;
+        });
+    }
 }
 
 #[godot_api(secondary)]
@@ -193,8 +212,8 @@ impl FastVariantClass {
         });
     }
 
-    /// Removes properties from [member properties], such as a variable that refers to a child Node, or a cache:
-    /// [code]hero.exclude(["sprite"])[/code]. If one of the [param names] is not written, one error is printed and nothing
+    /// Removes properties from [member properties], such as a cache:
+    /// [code]hero.exclude(["route"])[/code]. If one of the [param names] is not written, one error is printed and nothing
     /// changes.
     #[func]
     fn exclude(&self, names: PackedStringArray) {
@@ -229,6 +248,7 @@ impl FastVariantClass {
             upgrade: PhantomVar::default(),
             create: PhantomVar::default(),
             keep_unknown: PhantomVar::default(),
+            ignore_unknown: PhantomVar::default(),
             place,
         }
     }

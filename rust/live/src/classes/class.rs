@@ -12,7 +12,7 @@ use variant_engine::{Factory, HeldObject, Reader, text_of};
 
 use crate::classes::declared::Declared;
 use crate::objects::labels::script_label;
-use crate::objects::scripts::Methods;
+use crate::objects::scripts::{Methods, name_of, usage_of, variables};
 
 /// The default version, which is not written.
 pub const FIRST_VERSION: i64 = 1;
@@ -39,6 +39,8 @@ pub struct Registration {
     pub create: Callable,
     /// Whether to keep unknown properties in the metadata [`UNKNOWN`], and write them back.
     pub keep_unknown: bool,
+    /// Whether to ignore unknown properties.
+    pub ignore_unknown: bool,
 }
 
 impl Registration {
@@ -69,6 +71,7 @@ impl Registration {
             upgrade: Callable::invalid(),
             create: Callable::invalid(),
             keep_unknown: false,
+            ignore_unknown: false,
         })
     }
 }
@@ -90,12 +93,16 @@ pub struct Class {
     pub(crate) has_loaded: bool,
     /// Whether to keep unknown properties in the metadata [`UNKNOWN`], and write them back.
     pub keeps_unknown: bool,
+    /// Whether to ignore unknown properties.
+    pub(crate) ignores_unknown: bool,
     pub(crate) upgrade: Option<Callable>,
     create: Option<Callable>,
     /// Whether the script's `new()` needs arguments, so that only `create` can make objects.
     needs_create: bool,
     /// Whether the objects are resources, which may have files.
     pub(crate) is_resource: bool,
+    /// Whether the objects are Nodes, which may refer to Nodes outside the value.
+    pub(crate) is_node: bool,
     /// Whether the editor may create objects that do not run their script.
     may_be_placeholder: bool,
     /// The positions of properties, by their names and former names.
@@ -158,21 +165,24 @@ impl Class {
             }
         }
         let factory = Factory::of(&script);
-        let is_resource = native == "Resource" || ClassDb::singleton().is_parent_class(&native, "Resource");
+        let lineage = lineage(&script, &native);
+        let is_a = |class: &str| lineage.iter().any(|name| *name == class);
         Ok(Self {
             name,
             script_id: factory.script_id(),
             factory,
-            lineage: lineage(&script, &native),
             native,
             version,
             properties,
             has_loaded: methods.has_loaded,
             keeps_unknown: registration.keep_unknown,
+            ignores_unknown: registration.ignore_unknown,
             upgrade,
             needs_create: create.is_none() && methods.init_arguments > 0,
             create,
-            is_resource,
+            is_resource: is_a("Resource"),
+            is_node: is_a("Node"),
+            lineage,
             may_be_placeholder: Engine::singleton().is_editor_hint() && !script.is_tool(),
             positions,
             script,
@@ -288,23 +298,19 @@ fn properties(
     listed: Option<&PackedStringArray>,
     methods: &Methods,
 ) -> Result<Vec<Property>> {
-    let usage = |info: &VarDictionary| {
-        info.get("usage").and_then(|usage| usage.try_to::<i64>().ok()).unwrap_or(0) as u64
-    };
-    let name = |info: &VarDictionary| info.get("name").map(|name| name.stringify()).unwrap_or_default();
-    let is_variable = |info: &VarDictionary| usage(info) & PropertyUsageFlags::SCRIPT_VARIABLE.ord() != 0;
-    let infos = script.get_script_property_list();
-    let variables = infos.iter_shared().filter(is_variable);
+    let variables = variables(script);
     let Some(listed) = listed else {
-        return Ok(variables.map(|info| Property::of(&name(&info), Declared::of(&info, script))).collect());
+        return Ok(variables
+            .map(|info| Property::of(&name_of(&info), Declared::of(&info, script)))
+            .collect());
     };
     let mut variables: HashMap<String, VarDictionary> =
-        variables.map(|info| (text_of(&name(&info)), info)).collect();
+        variables.map(|info| (text_of(&name_of(&info)), info)).collect();
     for info in ClassDb::singleton().class_get_property_list(native).iter_shared() {
         let is_property =
-            usage(&info) & (PropertyUsageFlags::STORAGE | PropertyUsageFlags::EDITOR).ord() != 0;
+            usage_of(&info) & (PropertyUsageFlags::STORAGE | PropertyUsageFlags::EDITOR).ord() != 0;
         if is_property {
-            variables.entry(text_of(&name(&info))).or_insert(info);
+            variables.entry(text_of(&name_of(&info))).or_insert(info);
         }
     }
     let mut properties: Vec<Property> = Vec::new();

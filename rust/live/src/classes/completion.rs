@@ -93,6 +93,10 @@ impl Completion {
         self.left -= 1;
         let object = &mut self.objects[self.left];
         match self.pass {
+            Pass::Loaded if object.is_ignored && !object.object.is_counted() => {
+                object.object.call(&StringName::from("free"));
+            }
+            _ if object.is_ignored => {}
             Pass::Upgrade if object.data.is_some() => object.upgrade(&self.fitting)?,
             Pass::Set => object.set_properties(&self.fitting, &mut self.containers)?,
             Pass::Loaded if object.class.has_loaded => {

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use godot::builtin::{StringName, VarDictionary, Variant};
-use godot::classes::Resource;
+use godot::classes::{Node, Resource};
 use godot::obj::Gd;
 use variant_codec::error::quoted;
 use variant_codec::format::MAX_DEPTH;
@@ -53,11 +53,17 @@ pub struct GraphObject {
     /// The names of kept properties that its class does not have. Their values follow the values of the
     /// class's properties.
     unknown: Option<Box<[String]>>,
+    /// The positions of the properties that are not written.
+    left_out: Box<[usize]>,
     /// Its index in the table.
     slot: Option<usize>,
     /// Whether the value still refers to it after all getters have run.
     is_placed: bool,
     is_in_table: bool,
+    /// Whether it is a Node in the scene tree.
+    is_in_tree: bool,
+    /// Whether anything but variables of Nodes in the scene tree refers to it.
+    is_inside: bool,
 }
 
 /// The form in which an object is written.
@@ -70,8 +76,8 @@ pub enum Form {
     Refused(Box<Error>),
 }
 
-/// A value to visit, its level, and whether it is inside a key.
-struct Visit(Variant, u32, bool);
+/// A value to visit, its level, and whether it is inside a key, or in a variable of a Node in the scene tree.
+struct Visit(Variant, u32, bool, bool);
 
 /// Where an object was found.
 #[derive(Clone, Copy)]
@@ -79,6 +85,8 @@ struct Place {
     in_key: bool,
     /// Whether it cannot be written inline.
     needs_table: bool,
+    /// Whether it is in a variable of a Node in the scene tree.
+    in_node: bool,
 }
 
 impl Graph {
@@ -94,6 +102,9 @@ impl Graph {
         // Getters may have changed containers. From here on, no script runs.
         graph.walk(value, |graph, object, place| graph.place(&object, place))?;
         for (index, found) in graph.objects.iter_mut().enumerate() {
+            if found.is_placed && !found.is_inside {
+                found.refuse_outside();
+            }
             if found.is_placed && found.is_in_table && matches!(found.form, Form::Object(_)) {
                 found.slot = Some(graph.table.len());
                 graph.table.push(index);
@@ -110,16 +121,16 @@ impl Graph {
         mut visit: impl FnMut(&mut Self, Variant, Place) -> Option<usize>,
     ) -> Result<()> {
         let reader = Reader::new();
-        let mut visits = vec![Visit(value.clone(), 0, false)];
+        let mut visits = vec![Visit(value.clone(), 0, false, false)];
         let (mut containers, mut queued) = (0, 0);
         // The number of visits to each container, counted separately inside keys and elsewhere. Counting starts after
         // `MANY_VALUES`.
         let mut seen = HashMap::new();
-        while let Some(Visit(value, depth, in_key)) = visits.pop() {
+        while let Some(Visit(value, depth, in_key, in_node)) = visits.pop() {
             let added = visits.len();
-            let mut queue = |value: &Variant, depth: u32, in_key: bool| {
+            let mut queue = |value: &Variant, depth: u32, in_key: bool, in_node: bool| {
                 if may_hold_objects(reader, value) {
-                    visits.push(Visit(value.clone(), depth + 1, in_key));
+                    visits.push(Visit(value.clone(), depth + 1, in_key, in_node));
                 }
             };
             let identity = if queued > MANY_VALUES { reader.identity(&value) } else { 0 };
@@ -144,7 +155,7 @@ impl Graph {
                     if !is_plain(&reader.array_type(&value)) {
                         (0..elements.len())
                             .filter_map(|index| elements.get(index))
-                            .for_each(|element| queue(element, depth, in_key));
+                            .for_each(|element| queue(element, depth, in_key, false));
                     }
                 }
                 Some(VariantType::Dictionary) => {
@@ -152,18 +163,19 @@ impl Graph {
                     if !(is_plain(&key) && is_plain(&held)) {
                         let (mut entries, _) = reader.entries(&value, false);
                         while let Some((key, held)) = reader.next_entry(&mut entries) {
-                            queue(key, depth, true);
-                            queue(held, depth, in_key);
+                            queue(key, depth, true, false);
+                            queue(held, depth, in_key, false);
                         }
                     }
                 }
                 Some(VariantType::Object) => {
-                    let place = Place { in_key, needs_table: in_key || depth >= INLINE_LEVELS };
+                    let place = Place { in_key, needs_table: in_key || depth >= INLINE_LEVELS, in_node };
                     let Some(index) = visit(self, value, place) else { continue };
                     let depth = if place.needs_table { 2 } else { depth };
-                    self.values[self.objects[index].values.clone()]
+                    let object = &self.objects[index];
+                    self.values[object.values.clone()]
                         .iter()
-                        .for_each(|value| queue(value, depth, false));
+                        .for_each(|value| queue(value, depth, false, object.is_in_tree));
                 }
                 _ => continue,
             }
@@ -195,6 +207,7 @@ impl Graph {
         let found = &mut self.objects[index];
         let is_known = std::mem::replace(&mut found.is_placed, true);
         found.is_in_table |= is_known || place.needs_table;
+        found.is_inside |= !(place.in_node && found.is_in_tree);
         if place.in_key {
             self.check_key(index);
         }
@@ -214,8 +227,15 @@ impl Graph {
     /// An object; adds the values of its properties.
     fn add(&mut self, object: &HeldObject, registry: &Registry) -> GraphObject {
         let first = self.values.len();
-        let mut unknown = None;
+        let (mut unknown, mut left_out, mut is_in_tree) = (None, Vec::new(), false);
         let form = self.form(object, registry).and_then(|form| {
+            if let Form::Object(class) = &form
+                && class.is_node
+                && let Ok(node) = object.value().try_to::<Gd<Node>>()
+            {
+                is_in_tree = node.is_inside_tree();
+                left_out = self.leave_out_children(&node, first);
+            }
             if let Form::Object(class) = &form
                 && class.keeps_unknown
             {
@@ -230,10 +250,26 @@ impl Graph {
             form,
             values,
             unknown,
+            left_out: left_out.into(),
             slot: None,
             is_placed: false,
             is_in_table: false,
+            is_in_tree,
+            is_inside: false,
         }
+    }
+
+    /// The positions, among the values from `first` on, of Nodes below `node`. They are not written, because they belong
+    /// to its scene.
+    fn leave_out_children(&mut self, node: &Gd<Node>, first: usize) -> Vec<usize> {
+        let mut left_out = Vec::new();
+        for (position, value) in self.values[first..].iter_mut().enumerate() {
+            if value.try_to::<Gd<Node>>().is_ok_and(|held| node.is_ancestor_of(&held)) {
+                *value = Variant::nil();
+                left_out.push(position);
+            }
+        }
+        left_out
     }
 
     /// Adds the properties that were kept although the class does not have them.
@@ -334,6 +370,21 @@ impl Graph {
 }
 
 impl GraphObject {
+    /// Refuses a Node that is not part of the value: a reader would make a second one.
+    fn refuse_outside(&mut self) {
+        if let Form::Object(class) = &self.form {
+            let reason = format!(
+                "an object of class {} is in the scene tree, but not in the value; keep its NodePath, leave the variable out with `exclude`, or put both Nodes into one Array",
+                quoted(&class.name)
+            );
+            self.form = Form::Refused(Box::new(Error::object(reason)));
+        }
+    }
+
+    pub fn left_out(&self) -> &[usize] {
+        &self.left_out
+    }
+
     pub fn slot(&self) -> Option<usize> {
         self.slot
     }

@@ -34,6 +34,8 @@ pub(super) struct NewObject {
     /// Properties that the class does not have.
     pub(super) unknown: Option<VarDictionary>,
     pub(super) is_target: bool,
+    /// Whether it was in the value of a property that is ignored.
+    pub(super) is_ignored: bool,
 }
 
 /// The meaning of a value in an object's Dictionary.
@@ -45,6 +47,8 @@ pub(super) enum Meaning {
     Former(GString),
     /// An unknown property that is kept.
     Unknown(GString),
+    /// An unknown property that is ignored.
+    Ignored,
 }
 
 impl NewObject {
@@ -63,10 +67,13 @@ impl NewObject {
         if self.class.keeps_unknown && self.class.position(key).is_none() {
             return Ok(Meaning::Unknown(GString::from(key)));
         }
+        if self.class.ignores_unknown && self.class.position(key).is_none() {
+            return Ok(Meaning::Ignored);
+        }
         let position = self.class.position(key).ok_or_else(|| {
             let (class, key) = (quoted(&self.class.name), quoted(key));
             Error::object(format!(
-                "class {class} has no property {key}; name it in `renamed`, or raise `version` and remove it in `upgrade`"
+                "class {class} has no property {key}; name it in `renamed`, set `ignore_unknown`, or raise `version` and remove it in `upgrade`"
             ))
         })?;
         Ok(Meaning::Property(position))
@@ -144,6 +151,9 @@ impl NewObject {
             let Some(position) = class.position(&key) else {
                 if class.keeps_unknown && !tag::is_tag(&key) {
                     put(&mut self.unknown, &GString::from(&key), &value).map_err(fail)?;
+                    continue;
+                }
+                if class.ignores_unknown && !tag::is_tag(&key) {
                     continue;
                 }
                 let reason = format!(

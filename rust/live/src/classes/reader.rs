@@ -42,6 +42,8 @@ pub struct ObjectReader<'h> {
     /// reference, or `u32::MAX` if the value contains it. The second index is the object referred to.
     references: Vec<(u32, u32)>,
     is_in_value: bool,
+    /// The number of open values of properties that are ignored.
+    ignored: usize,
     objects: Vec<NewObject>,
     /// The containers in data of earlier versions, which are emptied if reading fails. Containers that
     /// `upgrade` returns are not emptied, because they may be the game's.
@@ -130,6 +132,7 @@ impl<'h> ObjectReader<'h> {
             next: 0,
             references: Vec::new(),
             is_in_value: false,
+            ignored: 0,
             objects: Vec::new(),
             former: Vec::new(),
             is_plain_next: false,
@@ -281,6 +284,7 @@ impl<'h> ObjectReader<'h> {
             Kind::Object(Some(index), part) => {
                 let object = &mut self.objects[*index];
                 *part = object.part(&text, frame.entries)?;
+                self.ignored += usize::from(matches!(part, Meaning::Ignored));
                 return Ok(());
             }
             Kind::Resource(_) => tag::PATH,
@@ -340,6 +344,7 @@ impl<'h> ObjectReader<'h> {
                     let object = index.and_then(|index| self.objects.get_mut(index)).ok_or_else(misplaced)?;
                     object.set_version(int(&value, "a version")?)?;
                 }
+                Meaning::Ignored => self.ignored -= 1,
                 // The method `value` handles properties.
                 Meaning::Property(_) => return Err(misplaced()),
                 Meaning::Unknown(name) => {
@@ -470,6 +475,7 @@ impl<'h> ObjectReader<'h> {
             data,
             unknown,
             is_target,
+            is_ignored: self.ignored > 0,
         };
         self.objects.push(made);
         Ok(self.objects.len() - 1)

@@ -159,7 +159,8 @@ impl<'s> Walker<'_, 's, Tagged<'s>> {
         let values = graph.values(found, class);
         let has_version = class.version != FIRST_VERSION;
         let unknown = graph.unknown(found, class);
-        let count = 1 + usize::from(has_version) + values.len() + unknown.len();
+        let left_out = found.left_out();
+        let count = 1 + usize::from(has_version) + values.len() - left_out.len() + unknown.len();
         self.write_tag(sink, (tag::CLASS, count), depth, |sink, dictionary| {
             sink.text(VariantType::String, Text::Utf8(&class.name))?;
             if has_version {
@@ -167,7 +168,7 @@ impl<'s> Walker<'_, 's, Tagged<'s>> {
                 begin_value(sink, dictionary, VariantType::String, tag::VERSION)?;
                 sink.int(class.version)?;
             }
-            self.write_properties((class, values), sink, dictionary, depth)?;
+            self.write_properties((class, values, left_out), sink, dictionary, depth)?;
             for (name, value) in unknown {
                 sink.end_entry(dictionary)?;
                 begin_value(sink, dictionary, VariantType::String, name)?;
@@ -182,13 +183,16 @@ impl<'s> Walker<'_, 's, Tagged<'s>> {
     #[inline(always)]
     fn write_properties<S: Sink>(
         self,
-        (class, values): (&'s Class, &'s [Variant]),
+        (class, values, left_out): (&'s Class, &'s [Variant], &'s [usize]),
         sink: &mut S,
         dictionary: &mut S::Dictionary,
         depth: u32,
     ) -> Result<()> {
         let (walker, Tagged { graph, registry }) = (self.without_splitter(), self.objects);
-        for (property, value) in class.properties.iter().zip(values) {
+        for (position, (property, value)) in class.properties.iter().zip(values).enumerate() {
+            if left_out.contains(&position) {
+                continue;
+            }
             sink.end_entry(dictionary)?;
             begin_value(sink, dictionary, VariantType::String, &property.text)?;
             let (declared, ty) = (&property.declared, walker.reader.ty(value));

@@ -2,7 +2,8 @@
 
 use godot::builtin::{AnyArray, GString, VarDictionary};
 use godot::classes::{Engine, Resource, ResourceLoader, Script};
-use godot::obj::{Gd, Singleton};
+use godot::obj::{EngineBitfield, Gd, Singleton};
+use godot::register::info::PropertyUsageFlags;
 use variant_codec::error::quoted;
 use variant_codec::format::SCRIPT_PATH_PREFIX;
 use variant_codec::{Error, Result};
@@ -33,6 +34,22 @@ pub fn fault_of_path(path: &str) -> Option<&'static str> {
 pub fn file_of(resource: &Gd<Resource>) -> Option<String> {
     let path = text_of(&resource.get_path());
     (fault_of_path(&path).is_none() && !path.contains("::")).then_some(path)
+}
+
+/// The variables of a script and of the scripts that it extends, as the engine describes properties.
+pub fn variables(script: &Gd<Script>) -> impl Iterator<Item = VarDictionary> {
+    let infos: Vec<VarDictionary> = script.get_script_property_list().iter_shared().collect();
+    infos.into_iter().filter(|info| usage_of(info) & PropertyUsageFlags::SCRIPT_VARIABLE.ord() != 0)
+}
+
+/// The name in the engine's description of a property.
+pub fn name_of(info: &VarDictionary) -> GString {
+    info.get("name").map(|name| name.stringify()).unwrap_or_default()
+}
+
+/// The flags in the engine's description of a property.
+pub fn usage_of(info: &VarDictionary) -> u64 {
+    info.get("usage").and_then(|usage| usage.try_to::<i64>().ok()).unwrap_or(0) as u64
 }
 
 /// The path by which a reader can load this script.

@@ -6,6 +6,7 @@ const SCENE := "res://addons/fast_variant_codec/examples/save_slots/save_slots.t
 const MANAGER := preload("res://addons/fast_variant_codec/examples/save_slots/save_manager.gd")
 
 const DAMAGED := "This save is damaged."
+const UNREADABLE := "This save cannot be read: it may be missing or in use, or there is not enough memory."
 const OLDER := "The save cannot be read: an older one was loaded."
 const NEWER := "This save is from a newer version of the game."
 const NOT_SAVED := "The game could not be saved: the disk may be full, or the file in use."
@@ -30,7 +31,8 @@ static func run(tree: SceneTree) -> int:
 	await _suffer(example.saves)
 	for slot in example.SLOTS:
 		example.delete(slot)
-	_same("deleted", [{}, PackedStringArray()], [example.saves.list_saves(), DirAccess.get_files_at(example.saves.folder)])
+	_same("deleted", [{}, PackedStringArray()],
+			[example.saves.list_saves(), DirAccess.get_files_at(example.saves.folder)])
 	example.queue_free()
 	await tree.process_frame
 	Engine.print_error_messages = true
@@ -52,7 +54,8 @@ static func _play(example: Control) -> void:
 	_same("the menu", "Ren, level 5", saves.list_saves()[1]["title"])
 	example.pick_up()
 	example.load_from(1)
-	_same("loaded", ["Loaded slot 1.", Vector2(3, 0), 4], [example.status.text, example.hero.position, example.hero.items.size()])
+	_same("loaded", ["Loaded slot 1.", Vector2(3, 0), 4],
+			[example.status.text, example.hero.position, example.hero.items.size()])
 	_same("the item in hand is one of the items", example.hero.items[3], example.hero.in_hand)
 
 	example.hero.name = "Mia"
@@ -79,14 +82,14 @@ static func _suffer(saves: MANAGER) -> void:
 		flipped[index] ^= 1 << index % 8
 		_write(saves.path_of(1), flipped)
 		_same("byte %d flipped" % index, [OLDER, 1], _shown(saves).slice(1))
-	_same("a damaged save replaces no backup", ["", 1], [saves.save_game(1, 3, {}), saves.classes.load(saves.path_of(1, "backup_1")).value])
+	_same("a damaged save replaces no backup", ["", 1], [saves.save_game(1, 3, {}), _backup(saves)])
 	_write(saves.path_of(1), bytes.slice(0, -1))
 	_in_other_run(saves, func(others: MANAGER) -> void: others.save_game(1, 4, {}))
-	_same("nor in another run", 1, saves.classes.load(saves.path_of(1, "backup_1")).value)
+	_same("nor in another run", 1, _backup(saves))
 
 	_saved_twice(saves)
 	DirAccess.remove_absolute(saves.path_of(1))
-	_same("missing", ["This save cannot be read: it may be missing or in use, or there is not enough memory.", OLDER, 1], _shown(saves))
+	_same("missing", [UNREADABLE, OLDER, 1], _shown(saves))
 	for ending in ["save", "backup_1"]:
 		_write(saves.path_of(1, ending), PackedByteArray([4, 0, 0, 0, 255, 0, 0, 0]))
 	_same("the only backup is damaged, too", [DAMAGED, DAMAGED, null], _shown(saves))
@@ -113,19 +116,26 @@ static func _suffer(saves: MANAGER) -> void:
 	_same("an autosave without a file", [true, [1, NOT_SAVED]], [saves.autosave(1, 3, {}), await saves.autosaved])
 	DirAccess.remove_absolute(saves.path_of(1, "new"))
 	_same("failed saves keep the save and its backup", ["", "", 2], _shown(saves))
-	_same("failed saves use up no backup", 1, saves.classes.load(saves.path_of(1, "backup_1")).value)
+	_same("failed saves use up no backup", 1, _backup(saves))
 
-	_same("two autosaves at once", [true, false, [1, ""]], [saves.autosave(1, 3, {}), saves.autosave(1, 4, {}), await saves.autosaved])
+	_same("two autosaves at once", [true, false], [saves.autosave(1, 3, {}), saves.autosave(1, 4, {})])
+	_same("one is done", [1, ""], await saves.autosaved)
 	_same("the first was saved", ["", "", 3], _shown(saves))
 	saves.autosave(1, 4, {})
 	_same("loaded during an autosave", {"state": 4, "problem": ""}, saves.load_game(1))
 	_same("saved during an autosave", "", saves.save_game(1, 5, {}))
 	await saves.autosaved
-	_same("both are kept", [5, 4], [saves.load_game(1)["state"], saves.classes.load(saves.path_of(1, "backup_1")).value])
+	_same("both are kept", [5, 4], [saves.load_game(1)["state"], _backup(saves)])
 	saves.autosave(1, 6, {})
 	saves.delete(1)
 	await saves.autosaved
 	_same("deleted during an autosave", "This slot is empty.", saves.load_game(1)["problem"])
+
+	_saved_twice(saves)
+	DirAccess.rename_absolute(saves.path_of(1), saves.path_of(1, "new"))
+	_same("killed between two renames", ["", "", 2], _shown(saves))
+	saves.save_game(1, 3, {})
+	_same("its save becomes a backup", [3, 2], [saves.load_game(1)["state"], _backup(saves)])
 
 	# Release templates do not support --script.
 	if not OS.has_feature("template"):
@@ -134,7 +144,7 @@ static func _suffer(saves: MANAGER) -> void:
 		_same("null is logged", true, "The state of slot 1 is null." in printed)
 		_same("quit during an autosave", ["", "", 3], _shown(saves))
 		saves.save_game(1, 4, {})
-		_same("its save becomes a backup", [4, 3], [saves.load_game(1)["state"], saves.classes.load(saves.path_of(1, "backup_1")).value])
+		_same("the autosave becomes a backup", [4, 3], [saves.load_game(1)["state"], _backup(saves)])
 		# No file can grow over 64 blocks, as on a full disk.
 		if OS.get_name() in ["Linux", "macOS"]:
 			_saved_twice(saves)
@@ -169,6 +179,10 @@ static func _shown(saves: MANAGER) -> Array:
 	return [listed, loaded["problem"], loaded["state"]]
 
 
+static func _backup(saves: MANAGER) -> Variant:
+	return saves.classes.load(saves.path_of(1, "backup_1")).value
+
+
 static func _write(path: String, bytes: PackedByteArray) -> void:
 	FileAccess.open(path, FileAccess.WRITE).store_buffer(bytes)
 
@@ -183,7 +197,8 @@ static func _in_other_run(saves: MANAGER, play: Callable) -> void:
 
 ## Runs a misfortune in a new process, after these commands of a shell if there are any. Returns its output.
 static func _in_process(commands: String, misfortune: String) -> String:
-	var arguments := ["--headless", "--path", ProjectSettings.globalize_path("res://"), "--script", "res://slots.gd", "--", misfortune]
+	var project := ProjectSettings.globalize_path("res://")
+	var arguments := ["--headless", "--path", project, "--script", "res://slots.gd", "--", misfortune]
 	var program := OS.get_executable_path()
 	if commands:
 		arguments = ["-c", commands + "exec \"$0\" \"$@\"", program] + arguments
@@ -204,7 +219,8 @@ func _initialize() -> void:
 		"full":
 			var large := Crypto.new().generate_random_bytes(1 << 20)
 			_same("a full disk", NOT_SAVED, saves.save_game(1, large, {}))
-			_same("an autosave on a full disk", [true, [1, NOT_SAVED]], [saves.autosave(1, large, {}), await saves.autosaved])
+			saves.autosave(1, large, {})
+			_same("an autosave on a full disk", [1, NOT_SAVED], await saves.autosaved)
 	quit(_failed)
 
 

@@ -2,74 +2,72 @@ extends Node
 ## Saves and loads a game in numbered slots: atomic files, backups, autosave, a menu with pictures.
 ##
 ## To use it, copy this script into your project and add it under Project > Project Settings > Globals. Register your
-## classes once with `classes.register`, and keep everything to be saved in one object or Dictionary, the state. The
-## messages for the player can be translated: they are the keys.
+## classes once with `classes.register`, and keep everything to be saved in one object or Dictionary, the state. Each
+## message for the player is one sentence, and a key for your translations.
 
 ## Emitted when an autosave has ended. `problem` is a message for the player, or empty after a success.
 signal autosaved(slot: int, problem: String)
 
 ## Increase this if the state changes in a way that `upgrade` and `renamed` of a FastVariantClass cannot express.
 const VERSION := 1
-## The number of backups of each slot.
-const BACKUPS := 2
-## The keys of a summary that the manager sets.
-const OWN_KEYS: PackedStringArray = ["version", "time", "picture", "problem"]
+## The endings of a slot's files, the newest first. A save is written as "new", and renamed when it is complete, so that
+## a failed save changes no file.
+const ENDINGS: PackedStringArray = ["new", "save", "backup_1", "backup_2"]
+## These errors say nothing about the content of a file.
+const SYSTEM_ERRORS: Array[int] = [FastVariantCodec.FILE_ERROR, FastVariantCodec.OUT_OF_MEMORY]
 
 var folder := "user://saves"
 var classes := FastVariantClasses.new()
-
-var _job: FastVariantJob
-## Slots whose file was written or read without an error.
+## The last autosave, which may still be writing a file. A job made with `new` is completed.
+var _job := FastVariantJob.new()
+## Slots whose save was written or loaded without an error. It is not read again before it becomes a backup.
 var _good: Dictionary[int, bool] = {}
-## Slots whose newest backup is a copy of the file.
-var _has_backup: Dictionary[int, bool] = {}
 
 
 func _init() -> void:
 	classes.compress = true
 
 
-## Saves the state, which must not be null, and `summary` for the menu. Returns a message for the player, or an empty
-## text after a success. The keys in OWN_KEYS are for the manager alone.
+## Saves the state, which must not be null, and `summary` for the menu. The manager adds "version", "time" and "picture"
+## to the summary. Returns a message for the player, or an empty text after a success.
 func save_game(slot: int, state: Variant, summary: Dictionary, picture: Image = null) -> String:
 	var problem := _prepare(slot, state)
-	return problem if problem else _saved(slot, classes.save(path_of(slot), state, _completed(summary, picture)))
+	return problem if problem else _finish(slot, classes.save(path_of(slot, "new"), state, _completed(summary, picture)))
 
 
 ## Saves in the background and emits `autosaved`. Returns false if the last autosave is still being written.
 func autosave(slot: int, state: Variant, summary: Dictionary, picture: Image = null) -> bool:
-	if _job and not _job.is_completed():
+	if not _job.is_completed():
 		return false
 	var problem := _prepare(slot, state)
 	if problem:
 		autosaved.emit.call_deferred(slot, problem)
 		return true
 	# The call encodes the state, so the game may change it at once. Only the writing happens in the background.
-	_job = classes.save_async(path_of(slot), state, _completed(summary, picture))
-	_job.completed.connect(func(result: FastVariantResult) -> void: autosaved.emit(slot, _saved(slot, result)))
+	_job = classes.save_async(path_of(slot, "new"), state, _completed(summary, picture))
+	_job.completed.connect(func(result: FastVariantResult) -> void: autosaved.emit(slot, _finish(slot, result)))
 	return true
 
 
-## Loads a slot. Returns a Dictionary. "state" is null if nothing can be loaded. "problem" is a message for the player if
-## the save cannot be loaded, even if a backup was loaded instead; otherwise it is empty.
+## Loads a slot. "state" of the result is null if nothing can be loaded. "problem" is a message for the player if the
+## newest save cannot be loaded, even if an older one was loaded instead; otherwise it is empty.
 func load_game(slot: int) -> Dictionary:
-	_wait()
+	_job.wait_to_finish()
 	var problem := ""
 	for path in _files_of(slot):
-		var summary: Variant = classes.load_summary(path).value
-		if summary is Dictionary and summary.get("version") is int and summary["version"] > VERSION:
+		if _is_newer(path):
 			return {"state": null, "problem": tr("This save is from a newer version of the game.")}
 		var result := classes.load(path)
+		_good[slot] = result.is_ok() and path == path_of(slot)
 		if result.is_ok() and result.value != null:
-			_good[slot] = path == path_of(slot)
-			return {"state": result.value, "problem": "%s %s" % [problem, tr("An older one was loaded.")] if problem else ""}
+			return {"state": result.value, "problem": tr("The save cannot be read: an older one was loaded.") if problem else ""}
 		push_warning(result.message)
 		problem = problem if problem else problem_of(result)
 	return {"state": null, "problem": problem if problem else tr("This slot is empty.")}
 
 
-## The summaries of all saves, by slot, with "time" and, if there is one, "picture". If a save is missing or cut off, the
-## result has "problem", and the summary of a backup if there is a whole one.
+## The summaries of all saves, by slot. "picture" is an Image, if there is one. "problem" is empty, or a message for the
+## player if the newest save cannot be loaded; the rest is then from an older one, if there is any.
 func list_saves() -> Dictionary[int, Dictionary]:
 	var saves: Dictionary[int, Dictionary] = {}
 	for file in DirAccess.get_files_at(folder) if DirAccess.dir_exists_absolute(folder) else PackedStringArray():
@@ -80,107 +78,66 @@ func list_saves() -> Dictionary[int, Dictionary]:
 
 
 func delete(slot: int) -> void:
-	_wait()
-	# A game that is killed while it makes a backup leaves one more file.
-	for backup in BACKUPS + 2:
-		if FileAccess.file_exists(path_of(slot, backup)):
-			DirAccess.remove_absolute(path_of(slot, backup))
-	_has_backup.erase(slot)
+	_job.wait_to_finish()
+	for path in _files_of(slot):
+		DirAccess.remove_absolute(path)
 
 
-func path_of(slot: int, backup := 0) -> String:
-	return folder.path_join("slot_%d.save" % slot if backup == 0 else "slot_%d.backup_%d" % [slot, backup])
+func path_of(slot: int, ending := "save") -> String:
+	return folder.path_join("slot_%d.%s" % [slot, ending])
 
 
-## A message for the player. The result's message is for your log.
+## A message for the player after a failed load. The result's message is for your log.
 func problem_of(result: FastVariantResult) -> String:
-	match result.error:
-		FastVariantCodec.FILE_ERROR:
-			return tr("The file cannot be read or written. Is it missing or in use, or is the disk full?")
-		FastVariantCodec.OUT_OF_MEMORY:
-			return tr("There is not enough memory.")
-		FastVariantCodec.OBJECT_REFUSED:
-			return tr("This save does not fit this version of the game.")
+	if result.error in SYSTEM_ERRORS:
+		return tr("This save cannot be read: it may be missing or in use, or there is not enough memory.")
+	if result.error == FastVariantCodec.OBJECT_REFUSED:
+		return tr("This save does not fit this version of the game.")
 	return tr("This save is damaged.")
 
 
-## The summary with the keys of the manager. It is untyped, because a typed one could refuse some of their values.
-func _completed(summary: Dictionary, picture: Image) -> Dictionary:
-	var all := {}.merged(summary)
-	for key in OWN_KEYS:
-		if all.erase(key):
-			push_warning("The key \"%s\" of the summary is ignored: choose another name." % key)
-	all.merge({"version": VERSION, "time": int(Time.get_unix_time_from_system())})
-	if picture:
-		all["picture"] = picture.save_webp_to_buffer(true)
-	return all
-
-
-## Notes whether a save succeeded, and returns a message for the player. The save has printed its error.
-func _saved(slot: int, result: FastVariantResult) -> String:
-	_good[slot] = result.is_ok()
-	if result.is_ok():
-		_has_backup[slot] = false
-		return ""
-	var is_file := result.error in [FastVariantCodec.FILE_ERROR, FastVariantCodec.OUT_OF_MEMORY]
-	return problem_of(result) if is_file else tr("The game cannot be saved. Please report this bug.")
-
-
-## Waits for the autosave, which may still be writing a file.
-func _wait() -> void:
-	if _job and not _job.is_completed():
-		_job.wait_to_finish()
-
-
-## Keeps a backup of the save that a new one replaces. Returns a message for the player, or an empty text if the new one
-## may be written.
 func _prepare(slot: int, state: Variant) -> String:
-	DirAccess.make_dir_recursive_absolute(folder)
+	_job.wait_to_finish()
 	if state == null:
 		push_error("The state of slot %d is null." % slot)
-		return tr("The game cannot be saved. Please report this bug.")
-	if _has_backup.get(slot, false) or not FileAccess.file_exists(path_of(slot)):
-		return ""
-	# The file is not read if this run of the game has written or loaded it without an error.
-	if not _good.get(slot, false):
-		var result := FastVariantCodec.load(path_of(slot))
-		if result.error in [FastVariantCodec.FILE_ERROR, FastVariantCodec.OUT_OF_MEMORY]:
-			push_error(result.message)
-			return problem_of(result)
-		if not result.is_ok():
-			return ""                                   # A damaged save replaces no backup.
-	_keep_backup(slot)
+		return tr("The game cannot be saved because of a bug; please report it.")
+	DirAccess.make_dir_recursive_absolute(folder)
+	# If the game quits during an autosave, the new file is completed, but not renamed.
+	_finish(slot, FastVariantCodec.load(path_of(slot, "new")))
+	return tr("This save is from a newer version of the game.") if _is_newer(path_of(slot)) else ""
+
+
+## The summary with the manager's entries. It is untyped, because a typed one could refuse some of them.
+func _completed(summary: Dictionary, picture: Image) -> Dictionary:
+	var own := {"version": VERSION, "time": int(Time.get_unix_time_from_system())}
+	if picture:
+		own["picture"] = picture.save_webp_to_buffer(true)
+	return {}.merged(summary).merged(own, true)
+
+
+## Makes the new file the save, and the save a backup, unless it is damaged. Returns a message for the player.
+func _finish(slot: int, result: FastVariantResult) -> String:
+	if result.error in SYSTEM_ERRORS:
+		return tr("The game could not be saved: the disk may be full, or the file in use.")
+	if not result.is_ok():
+		return tr("The game cannot be saved because of a bug; please report it.")
+	if FileAccess.file_exists(path_of(slot, "new")):
+		var save := path_of(slot)
+		var is_kept: bool = FileAccess.file_exists(save) and (_good.get(slot, false) or FastVariantCodec.load(save).is_ok())
+		for index in range(ENDINGS.size() - 1 if is_kept else 1, 0, -1):
+			DirAccess.rename_absolute(path_of(slot, ENDINGS[index - 1]), path_of(slot, ENDINGS[index]))
+		_good[slot] = true
 	return ""
 
 
-## Copies the save of a slot, unless it is already copied. Failed saves must not use up the backups.
-func _keep_backup(slot: int) -> void:
-	# An earlier run may have made the backup, and then failed to save.
-	var may_be_kept := not _has_backup.has(slot) and FileAccess.file_exists(path_of(slot, 1))
-	var newest := FileAccess.get_sha256(path_of(slot, 1)) if may_be_kept else ""
-	_has_backup[slot] = newest != "" and newest == FileAccess.get_sha256(path_of(slot))
-	if _has_backup[slot]:
-		return
-	var copy := path_of(slot, BACKUPS + 1)
-	# On a full disk, the copy is shorter.
-	if DirAccess.copy_absolute(path_of(slot), copy) != OK or FileAccess.get_sha256(copy) != FileAccess.get_sha256(path_of(slot)):
-		DirAccess.remove_absolute(copy)
-		return
-	for backup in range(BACKUPS, 1, -1):
-		if FileAccess.file_exists(path_of(slot, backup - 1)):
-			DirAccess.rename_absolute(path_of(slot, backup - 1), path_of(slot, backup))
-	DirAccess.rename_absolute(copy, path_of(slot, 1))
-	_has_backup[slot] = true
-
-
-## The save of a slot and its backups, the newest first. Includes a missing file if an older one exists, so that reading it
-## reports the problem.
+## The files of a slot, the newest first. If only backups are left, the list starts with the missing save.
 func _files_of(slot: int) -> PackedStringArray:
 	var files := PackedStringArray()
-	for backup in range(BACKUPS, -1, -1):
-		if files or FileAccess.file_exists(path_of(slot, backup)):
-			files.append(path_of(slot, backup))
-	files.reverse()
+	for ending in ENDINGS:
+		if FileAccess.file_exists(path_of(slot, ending)):
+			files.append(path_of(slot, ending))
+	if files and files[0].get_extension().begins_with("backup"):
+		files.insert(0, path_of(slot))
 	return files
 
 
@@ -188,16 +145,16 @@ func _summary_of(slot: int) -> Dictionary:
 	var problem := ""
 	for path in _files_of(slot):
 		var result := classes.load_summary(path)
-		if not result.is_ok():
-			problem = problem if problem else problem_of(result)
-			continue
-		var summary := {}.merged(result.value)
-		var picture := Image.new()
-		if summary.get("picture") is PackedByteArray and picture.load_webp_from_buffer(summary["picture"]) == OK:
-			summary["picture"] = picture
-		else:
-			summary.erase("picture")
-		if problem:
-			summary["problem"] = problem
-		return summary
-	return {"title": problem, "problem": problem}
+		if result.is_ok():
+			var picture := Image.new()
+			var bytes: Variant = result.value.get("picture")
+			var has_picture := bytes is PackedByteArray and picture.load_webp_from_buffer(bytes) == OK
+			return {}.merged(result.value).merged({"picture": picture if has_picture else null, "problem": problem}, true)
+		problem = problem if problem else problem_of(result)
+	return {"problem": problem}
+
+
+func _is_newer(path: String) -> bool:
+	var summary: Variant = classes.load_summary(path).value
+	var is_newer: bool = summary is Dictionary and summary.get("version") is int and summary["version"] > VERSION
+	return is_newer and FastVariantCodec.load(path).is_ok()     # A damaged summary may have any version.

@@ -288,7 +288,8 @@ impl FastVariantClasses {
 
     /// Loads the file at [param path] as [method load] does with the same [param limits], in the background, after saves
     /// started earlier. The main thread creates the objects in slices of about 2 ms per frame, so that a large save does
-    /// not stop the game. A web build reads the value in one frame, and then sets the properties in slices.
+    /// not stop the game. On the web and on Windows for ARM, the value is read
+    /// in one frame, and then the properties are set in slices.
     ///
     /// If you start the job on another thread, it is done when the call returns.
     #[func(gd_self)]

@@ -1,13 +1,13 @@
 //! Readers that pause between containers, so that the main thread can read a large value in several frames.
 //!
-//! Such a reader has its own stack. Its scripts run on the main stack, because C# does not run on others.
+//! Such a reader has its own stack. Its scripts run on the main stack, because the .NET runtime knows no other stacks of the thread.
 
-#[cfg(not(target_family = "wasm"))]
+#[cfg(not(any(target_family = "wasm", all(windows, target_arch = "aarch64"))))]
 pub use coroutine::{Host, Reading};
-#[cfg(target_family = "wasm")]
+#[cfg(any(target_family = "wasm", all(windows, target_arch = "aarch64")))]
 pub use whole::{Host, Reading};
 
-#[cfg(not(target_family = "wasm"))]
+#[cfg(not(any(target_family = "wasm", all(windows, target_arch = "aarch64"))))]
 mod coroutine {
     use std::cell::Cell;
     use std::rc::Rc;
@@ -75,8 +75,8 @@ mod coroutine {
     }
 }
 
-/// WebAssembly has one stack, so the only step reads everything.
-#[cfg(target_family = "wasm")]
+/// WebAssembly has one stack, and `corosensei` has none for Windows on ARM, so the only step reads everything.
+#[cfg(any(target_family = "wasm", all(windows, target_arch = "aarch64")))]
 mod whole {
     use std::marker::PhantomData;
 

@@ -226,9 +226,10 @@ impl FastVariantCodec {
         path: GString,
         values: AnyArray,
         #[opt(default = false)] full_objects: bool,
+        #[opt(default = false)] compress: bool,
     ) -> Gd<FastVariantResult> {
         guard("FastVariantCodec.save_batch", || {
-            let frame = || records::frame(&values, full_objects);
+            let frame = || records::frame(&values, full_objects, compress);
             write("FastVariantCodec.save_batch", &path, Holds::Records(values.len()), frame, files::replace)
         })
     }
@@ -248,9 +249,10 @@ impl FastVariantCodec {
         path: GString,
         values: AnyArray,
         #[opt(default = false)] full_objects: bool,
+        #[opt(default = false)] compress: bool,
     ) -> Gd<FastVariantResult> {
         guard("FastVariantCodec.append_batch", || {
-            let frame = || records::frame(&values, full_objects);
+            let frame = || records::frame(&values, full_objects, compress);
             write("FastVariantCodec.append_batch", &path, Holds::Records(values.len()), frame, files::append)
         })
     }
@@ -347,9 +349,10 @@ impl FastVariantCodec {
         path: GString,
         values: AnyArray,
         #[opt(default = false)] full_objects: bool,
+        #[opt(default = false)] compress: bool,
     ) -> Gd<FastVariantJob> {
         guard("FastVariantCodec.save_batch_async", || {
-            let frame = || records::frame(&values, full_objects);
+            let frame = || records::frame(&values, full_objects, compress);
             write_later(
                 "FastVariantCodec.save_batch_async",
                 &path,
@@ -368,9 +371,11 @@ impl FastVariantCodec {
         path: GString,
         values: AnyArray,
         #[opt(default = false)] full_objects: bool,
+        #[opt(default = false)] compress: bool,
     ) -> Gd<FastVariantJob> {
         guard("FastVariantCodec.append_batch_async", || {
-            let (holds, frame) = (Holds::Records(values.len()), || records::frame(&values, full_objects));
+            let (holds, frame) =
+                (Holds::Records(values.len()), || records::frame(&values, full_objects, compress));
             write_later("FastVariantCodec.append_batch_async", &path, holds, frame, files::append)
         })
     }
@@ -380,9 +385,14 @@ impl FastVariantCodec {
     /// [code]append_encoded_async("user://replay.dat", [packet])[/code]. The buffers are checked strictly. Otherwise works
     /// like [method append_batch_async].
     #[func]
-    fn append_encoded_async(path: GString, buffers: AnyArray) -> Gd<FastVariantJob> {
+    fn append_encoded_async(
+        path: GString,
+        buffers: AnyArray,
+        #[opt(default = false)] compress: bool,
+    ) -> Gd<FastVariantJob> {
         guard("FastVariantCodec.append_encoded_async", || {
-            let (holds, frame) = (Holds::Records(buffers.len()), || records::frame_encoded(&buffers));
+            let (holds, frame) =
+                (Holds::Records(buffers.len()), || records::frame_encoded(&buffers, compress));
             write_later("FastVariantCodec.append_encoded_async", &path, holds, frame, files::append)
         })
     }

@@ -162,7 +162,6 @@ func test_compressed_records() -> bool:
 	for size: int in [400_000, 400_000, 400_000, 3_000_000, 10]:
 		values_of_blocks.append(range(size / 8).map(func(_index: int) -> int: return large.randi() % 1000))
 	var classes := FastVariantClasses.new()
-	classes.compress = true
 	var buffers := values_of_blocks.map(func(value: Variant) -> PackedByteArray: return var_to_bytes(value))
 	var expected := Wire.framed(values_of_blocks)
 	for write: Callable in [
@@ -189,12 +188,15 @@ func test_compressed_records() -> bool:
 	FastVariantCodec.save_batch(PATH, [1, 2])
 	var looks := {&"records": 1, &"size": 8, &"sum": 0, &"@zstd": PackedByteArray([1])}
 	FastVariantCodec.append_batch(PATH, ["three", looks, {"@zstd": 5}, "six"])
-	checks.truth("classes", classes.append_batch(PATH, [7, {"eight": 8}]).is_ok())
+	FastVariantCodec.append_batch(PATH, [7, {"eight": 8}], false, true)
 	var mixed: Array = [1, 2, "three", looks, {"@zstd": 5}, "six", 7, {"eight": 8}]
 	checks.same_value("mixed records", mixed, FastVariantCodec.load_batch(PATH).value)
-	checks.same_value("mixed records of classes", mixed, classes.load_batch(PATH).value)
 	checks.same_value("mixed records in plain GDScript", mixed, _read_blocks_by_engine(PATH))
 	checks.same_value("packed records", mixed, FastVariantCodec.unpack_batch(FastVariantCodec.pack_batch(mixed)).value)
+	for compress: bool in [false, true]:
+		classes.compress = compress
+		checks.truth("classes", classes.save_batch(PATH, mixed.slice(0, 4)).is_ok() and classes.append_batch(PATH, mixed.slice(4)).is_ok())
+		checks.same_value("mixed records of classes", mixed, classes.load_batch(PATH).value)
 	FastVariantCodec.append_encoded_async(PATH, [var_to_bytes(looks)]).wait_to_finish()
 	checks.same_value("an encoded value", looks, FastVariantCodec.load_batch(PATH).value[-1])
 	return true
@@ -267,6 +269,7 @@ func test_damaged_blocks() -> bool:
 		_write(path, whole.slice(0, ends[1]) + Wire.framed([block]))
 		for found: FastVariantResult in [FastVariantCodec.load_batch(path), FastVariantView.open_file(path).try_fetch(1)]:
 			checks.same_value(str(numbers_of_block), [FastVariantCodec.BAD_SAVE, head], [found.error, found.offset])
+	DirAccess.remove_absolute(path)
 	return true
 
 

@@ -113,6 +113,20 @@ impl Index {
         Ok(walk.index)
     }
 
+    /// Whether any record is a block. Reads no further than the first one.
+    ///
+    /// # Errors
+    /// As [`Index::locate`].
+    pub fn has_blocks<S: ReadAt + ?Sized>(&self, source: &S) -> Result<bool> {
+        let mut walk = self.walk(source, (0, 0), BLOCK)?;
+        while let Some(located) = walk.skip_record()? {
+            if located.block.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// The maximum length of a record that may be a block within the limits.
     pub fn longest(&self, limits: &Limits) -> usize {
         let around = if self.decompress.is_some() { 2 * BLOCK_BYTES } else { 0 };
@@ -204,19 +218,19 @@ impl<S: ReadAt + ?Sized> Walk<'_, S> {
             return Ok(None);
         }
         let failed =
-            |walk: &Self, kind| Error::new(kind).at(size(walk.at)).inside(Step::Index(size(walk.index)));
+            |walk: &Self, kind, at| Error::new(kind).at(size(at)).inside(Step::Index(size(walk.index)));
         let length = match record_length(self.peek(FRAME_BYTES)?.first_chunk(), left) {
             Ok(length) => length,
             Err(ErrorKind::UnexpectedEnd { .. }) if self.ignores_torn => return Ok(None),
-            Err(kind) => return Err(failed(self, kind)),
+            Err(kind) => return Err(failed(self, kind, self.at)),
         };
+        let (first, start) = (self.index, self.at + FRAME_BYTES as u64);
         let block = if self.has_blocks && length >= Block::HEAD as u64 {
             let head = self.peek(FRAME_BYTES + Block::HEAD)?.get(FRAME_BYTES..).unwrap_or_default();
-            Block::of(head, length).map_err(|error| failed(self, error.kind().clone()))?
+            Block::of(head, length).map_err(|error| failed(self, error.kind().clone(), start))?
         } else {
             None
         };
-        let (first, start) = (self.index, self.at + FRAME_BYTES as u64);
         (self.index, self.at) = (first + block.map_or(1, |block| block.count()), start + length);
         Ok(Some(Located { bytes: start..self.at, block: block.map(|block| (first, block)) }))
     }

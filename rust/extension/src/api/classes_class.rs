@@ -66,7 +66,8 @@ use variant_live::value;
 #[derive(GodotClass)]
 #[class(tool, init, base=RefCounted)]
 pub struct FastVariantClasses {
-    /// If [code]true[/code], [method save] and [method save_async] compress the value with zstd.
+    /// If [code]true[/code], the methods that save or append compress the values with zstd, as
+    /// [method FastVariantCodec.save] and [method FastVariantCodec.save_batch] do.
     #[var(get, set)]
     compress: PhantomVar<bool>,
     compresses: AtomicBool,

@@ -23,8 +23,6 @@ use crate::files::{self, FileError, Target};
 /// A sequence of length-prefixed records.
 pub struct Records {
     source: Source,
-    /// The last record that was read from a file, or the last block.
-    last: Mutex<Option<Last>>,
     index: Index,
     limits: ViewLimits,
     format: Format,
@@ -48,27 +46,42 @@ impl Last {
     }
 }
 
-enum Source {
+struct Source {
+    stored: Stored,
+    /// The last record that was read from a file, or the last block.
+    last: Mutex<Option<Last>>,
+}
+
+enum Stored {
     Memory(Arc<Held>),
     File(Journal),
     /// A file that could not be opened: each access fails with this error.
     Unopened(FileError),
 }
 
+impl From<Stored> for Source {
+    fn from(stored: Stored) -> Self {
+        Self { stored, last: Mutex::default() }
+    }
+}
+
 impl ReadAt for Source {
     fn size(&self) -> io::Result<u64> {
-        match self {
-            Self::Memory(held) => held.bytes().size(),
-            Self::File(file) => file.size(),
-            Self::Unopened(error) => Err(error.into()),
-        }
+        let size = match &self.stored {
+            Stored::Memory(held) => held.bytes().size(),
+            Stored::File(file) => file.size(),
+            Stored::Unopened(error) => Err(error.into()),
+        }?;
+        // Others have made the file shorter, and may write other records.
+        lock(&self.last).take_if(|last| last.held.end() > size);
+        Ok(size)
     }
 
     fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Memory(held) => held.bytes().read_at(at, into),
-            Self::File(file) => file.read_at(at, into),
-            Self::Unopened(error) => Err(error.into()),
+        match &self.stored {
+            Stored::Memory(held) => held.bytes().read_at(at, into),
+            Stored::File(file) => file.read_at(at, into),
+            Stored::Unopened(error) => Err(error.into()),
         }
     }
 }
@@ -77,30 +90,30 @@ impl Records {
     /// The records in these bytes.
     pub fn in_memory(bytes: PackedByteArray, limits: ViewLimits, format: Format) -> Self {
         let held = Held::new(bytes, 0, limits.clone(), format);
-        Self::of(Source::Memory(Arc::new(held)), Index::default(), limits, format)
+        Self::of(Stored::Memory(Arc::new(held)), Index::default(), limits, format)
     }
 
-    fn of(source: Source, index: Index, limits: ViewLimits, format: Format) -> Self {
+    fn of(stored: Stored, index: Index, limits: ViewLimits, format: Format) -> Self {
         let index = if format == Format::Godot4 { index.reading_blocks(decompress) } else { index };
-        Self { source, last: Mutex::default(), index, limits, format, is_known: OnceLock::new() }
+        Self { source: stored.into(), index, limits, format, is_known: OnceLock::new() }
     }
 
     /// The records in a file. Ignores a truncated last record, which a writer may not have completed yet.
     pub fn in_file(path: &GString, limits: ViewLimits, format: Format) -> Self {
-        let source = match files::open(path) {
-            Some(file) => Source::File(file),
+        let stored = match files::open(path) {
+            Some(file) => Stored::File(file),
             // A file of the project may be packed, so only the engine can read it. For any other file, the
             // engine knows the reason for the failure.
             None => {
                 let target = Target::of(path).ok();
                 let turn = target.as_ref().map(|target| (target, target.turn()));
                 match files::read_records(path, turn, &Limits::unlimited(), Instant::now()) {
-                    Ok(file) => Source::Memory(Arc::new(Held::new(file.bytes, 0, limits.clone(), format))),
-                    Err(error) => Source::Unopened(error),
+                    Ok(file) => Stored::Memory(Arc::new(Held::new(file.bytes, 0, limits.clone(), format))),
+                    Err(error) => Stored::Unopened(error),
                 }
             }
         };
-        Self::of(source, Index::ignoring_torn(), limits, format)
+        Self::of(stored, Index::ignoring_torn(), limits, format)
     }
 
     fn size(&self) -> Result<u64> {
@@ -176,14 +189,9 @@ impl Records {
     /// As [`Records::len`]; also fails if there is no such record, it is larger than allowed, or its block is damaged.
     pub fn record(&self, index: u64) -> Result<(Arc<Held>, Spot)> {
         self.check_format()?;
-        let size_now = self.size()?;
-        {
-            let mut last = lock(&self.last);
-            // Others have made the file shorter, and may write other records.
-            last.take_if(|last| last.held.end() > size_now);
-            if let Some(found) = last.as_ref().and_then(|last| last.get(index)) {
-                return Ok(found);
-            }
+        self.size()?;
+        if let Some(found) = lock(&self.source.last).as_ref().and_then(|last| last.get(index)) {
+            return Ok(found);
         }
         let Some(Located { bytes: place, block }) = self.index.locate(&self.source, index)? else {
             return Err(missing(format!("element {index}: it has {}", self.len()?)));
@@ -191,18 +199,18 @@ impl Records {
         let range = size(place.start)..size(place.end);
         let limits = &self.limits.finding;
         let failed = |error: Error| inside(error.at(range.start), index);
-        let read = match &self.source {
-            Source::Memory(held) if block.is_none() => return Ok((Arc::clone(held), Spot::of(range))),
-            Source::Memory(held) => {
+        let read = match &self.source.stored {
+            Stored::Memory(held) if block.is_none() => return Ok((Arc::clone(held), Spot::of(range))),
+            Stored::Memory(held) => {
                 PackedByteArray::from(held.bytes().get(range.clone()).unwrap_or_default())
             }
-            Source::File(file) => {
+            Stored::File(file) => {
                 let most = if block.is_some() { self.index.longest(limits) } else { limits.max_bytes };
                 if range.len() > most {
                     return Err(failed(limits.exceeded(Limit::Bytes).into()));
                 }
                 // Frees the last record first: only one is held at a time.
-                *lock(&self.last) = None;
+                *lock(&self.source.last) = None;
                 let mut bytes = engine::new_bytes(range.len())?;
                 let read = file.read_at(place.start, bytes.as_mut_slice()).map_err(Error::other)?;
                 if read < range.len() {
@@ -211,7 +219,7 @@ impl Records {
                 }
                 bytes
             }
-            Source::Unopened(error) => return Err(Error::other(io::Error::from(error))),
+            Stored::Unopened(error) => return Err(Error::other(io::Error::from(error))),
         };
         let last = match self.index.unpack(engine::bytes(&read), limits).map_err(failed)? {
             Some((bytes, records)) => {
@@ -224,7 +232,7 @@ impl Records {
             }
         };
         let found = last.get(index).ok_or_else(|| missing(format!("element {index}")))?;
-        *lock(&self.last) = Some(last);
+        *lock(&self.source.last) = Some(last);
         Ok(found)
     }
 

@@ -291,6 +291,12 @@ func test_limits_of_blocks() -> bool:
 	checks.same_value("a view limits each record", records[2], FastVariantView.open_file(PATH, limits).fetch(2))
 	limits.max_bytes -= 1
 	checks.same_int("in a view", FastVariantCodec.MAX_BYTES_EXCEEDED, FastVariantView.open_file(PATH, limits).try_fetch(2).error)
+	limits = FastVariantLimits.for_save_files()
+	limits.max_memory = 100_000
+	var rows := FastVariantView.open_file(PATH, limits).try_columns("", {"": TYPE_STRING})
+	checks.same_value("what a call decompresses", [FastVariantCodec.MAX_MEMORY_EXCEEDED, "[1]"], [rows.error, rows.path])
+	limits = FastVariantLimits.for_save_files()
+	limits.max_bytes = var_to_bytes(records[2]).size() - 1
 	FastVariantCodec.save_batch(PATH, records.slice(2), false, true)
 	checks.same_int("the only record", FastVariantCodec.MAX_BYTES_EXCEEDED, FastVariantView.open_file(PATH, limits).try_fetch(0).error)
 	return true

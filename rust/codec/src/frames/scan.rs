@@ -19,7 +19,7 @@ const BLOCK: usize = 1 << 20;
 ///
 /// # Errors
 /// Fails if the last record is truncated, unless the index is [`Index::ignoring_torn`]. Also fails if a
-/// record is empty or exceeds the limits, if the file cannot be read, or if `each` fails. The record's index and offset
+/// record is empty or exceeds the limits, if the records in blocks exceed [`Limits::max_memory`] together, if the file cannot be read, or if `each` fails. The record's index and offset
 /// are added to an error of `each`.
 pub fn scan<S: ReadAt + ?Sized>(
     source: &S,
@@ -38,6 +38,7 @@ pub fn scan<S: ReadAt + ?Sized>(
         },
     };
     let (of, ignores_torn) = (index, index.ignores_torn);
+    let mut decompressed = 0;
     // Records that others append meanwhile do not count: `each` itself may append.
     let end = source.size().map_err(Error::other)?;
     let (mut index, mut at) = (first, start);
@@ -67,6 +68,12 @@ pub fn scan<S: ReadAt + ?Sized>(
                 index += 1;
                 continue;
             };
+            // A small file may hold many blocks that expand a thousandfold.
+            decompressed += bytes.len() as u64;
+            if decompressed > limits.max_memory {
+                let error = Error::new(limits.exceeded(Limit::Memory)).at(size(offset));
+                return Err(inside(error, index));
+            }
             for range in ranges {
                 if records.contains(&index) {
                     let located = |error: Error| inside(error.without_offset().at(size(offset)), index);

@@ -97,7 +97,8 @@ impl FastVariantView {
 
     /// Opens a view of the records in [param bytes], as written by [method FastVariantCodec.pack_batch] or
     /// [method FileAccess.store_var]. It shows them as one Array. [param limits] and [param godot3] are as for
-    /// [method open]; [member FastVariantLimits.max_bytes] applies to each record.
+    /// [method open]; [member FastVariantLimits.max_bytes] applies to each record, and [member FastVariantLimits.max_memory]
+    /// also to the compressed records that one call reads.
     #[func]
     fn open_records(
         bytes: PackedByteArray,

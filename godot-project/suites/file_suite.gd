@@ -199,6 +199,9 @@ func test_compressed_records() -> bool:
 		checks.same_value("mixed records of classes", mixed, classes.load_batch(PATH).value)
 	FastVariantCodec.append_encoded_async(PATH, [var_to_bytes(looks)]).wait_to_finish()
 	checks.same_value("an encoded value", looks, FastVariantCodec.load_batch(PATH).value[-1])
+	FastVariantCodec.save_batch(PATH, [{"hp": 1}, 2], false, true)
+	checks.truth("for Godot 3", FastGodot3Codec.convert_file_back(PATH, PATH).is_ok())
+	checks.same_value("records of Godot 3", [{"hp": 1}, 2], FastVariantView.open_file(PATH, null, true).fetch(""))
 	return true
 
 

@@ -4,7 +4,7 @@ use std::io::{self, Cursor, Write};
 use std::sync::Mutex;
 
 use conformance::{godot3, rows};
-use variant_codec::frames::{Contents, Index, Layout, ReadAt};
+use variant_codec::frames::{Block, Contents, Index, Layout, ReadAt};
 use variant_codec::limits::Limit;
 use variant_codec::value::Reals;
 use variant_codec::{Error, ErrorKind, Limits, Strictness, Value, frames};
@@ -200,6 +200,82 @@ fn a_scan_ends_at_a_refused_record() {
             Err(ErrorKind::TooDeep.into())
         });
     assert_eq!(first_error.unwrap_err().kind(), &ErrorKind::TooDeep);
+}
+
+/// Stands for zstd in tests of positions.
+fn not_compressed(frame: &[u8], size: usize) -> Option<Vec<u8>> {
+    (frame.len() == size).then(|| frame.to_vec())
+}
+
+/// The records in blocks have the indexes of a file without blocks.
+#[test]
+fn records_in_blocks_are_found_at_their_indexes() {
+    let mut rng = fastrand::Rng::with_seed(6);
+    for sizes in [40, 400, 40_000] {
+        // Each record with the range of the record or block in the file.
+        let (mut batch, mut expected) = (Vec::new(), Vec::new());
+        while expected.len() < 500 {
+            let records: Vec<Vec<u8>> =
+                (0..rng.usize(1..20)).map(|_| vec![rng.u8(..); rng.usize(4..sizes)]).collect();
+            let start = batch.len() + frames::FRAME_BYTES;
+            if rng.bool() {
+                let mut block = Vec::new();
+                records.iter().for_each(|record| frames::append(&mut block, record));
+                Block::append(&mut batch, records.len(), block.len(), &block);
+                let place = start as u64..batch.len() as u64;
+                expected.extend(records.into_iter().map(|record| (place.clone(), record)));
+            } else {
+                frames::append(&mut batch, &records[0]);
+                expected.push((start as u64..batch.len() as u64, records[0].clone()));
+            }
+        }
+        let index = Index::default().reading_blocks(not_compressed);
+        let last = expected.len() as u64;
+        for at in [0, 499, 250, 10, last - 1] {
+            assert_eq!(index.find(&batch[..], at).unwrap(), Some(expected[at as usize].0.clone()));
+        }
+        assert_eq!((index.count(&batch[..]).unwrap(), index.find(&batch[..], last).unwrap()), (last, None));
+        for range in [0..u64::MAX, 7..300, last - 1..last, last..last + 1] {
+            let mut next = range.start;
+            frames::scan(&batch[..], &index, range.clone(), &Limits::unlimited(), |at, offset, record| {
+                let (place, expected) = &expected[next as usize];
+                assert_eq!((at, offset, record), (next, place.start, &expected[..]));
+                next += 1;
+                Ok(())
+            })
+            .unwrap();
+            assert_eq!(next, range.end.min(last).max(range.start));
+        }
+        // Blocks that are not yet complete do not count.
+        let growing = Index::ignoring_torn().reading_blocks(not_compressed);
+        let before = expected.iter().filter(|(place, _)| place.end < batch.len() as u64).count();
+        assert_eq!(growing.count(&batch[..batch.len() - 1]).unwrap(), before as u64);
+        assert_eq!(growing.count(&batch[..]).unwrap(), last);
+    }
+}
+
+/// The block in `file_suite.gd`: its frame is right, and its second record has no type of Godot 4.
+#[test]
+fn a_block_is_a_dictionary() {
+    let mut records = Vec::new();
+    frames::append(&mut records, &Value::from(7).encode().unwrap());
+    frames::append(&mut records, &[99, 0, 0, 0]);
+    let size = records.len() as u8;
+    let frame = [&[0x28, 0xB5, 0x2F, 0xFD, 0x20, size, size << 3 | 1, 0, 0][..], &records].concat();
+    let (mut block, mut expected) = (Vec::new(), Vec::new());
+    Block::append(&mut block, 2, records.len(), &frame);
+    let name = |text: &str| Value::StringName(text.into());
+    let sum = (xxhash_rust::xxh3::xxh3_64(&frame) as u32).cast_signed();
+    let value = Value::from_iter([
+        (name("records"), Value::from(2)),
+        (name("size"), Value::from(records.len() as i64)),
+        (name("sum"), Value::from(sum)),
+        (name("@zstd"), Value::PackedByteArray(frame)),
+    ]);
+    frames::append(&mut expected, &value.encode().unwrap());
+    assert_eq!(hex::encode(&block), hex::encode(&expected));
+    let suite = std::fs::read_to_string("../godot-project/suites/file_suite.gd").unwrap();
+    assert!(suite.contains(&hex::encode(&block)), "{}", hex::encode(&block));
 }
 
 /// No value has 0 bytes, but a file may end with zeros after a power failure.

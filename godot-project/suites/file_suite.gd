@@ -8,6 +8,9 @@ const FOLDER := "user://file_suite"
 const PATH := FOLDER + "/records.dat"
 const WRITERS: Array[String] = ["save_batch", "append_batch"]
 
+## A block of 7 and of an unknown type, from tests/frames.rs.
+const BAD_VALUE := "800000001b0000000400000015000000070000007265636f726473000200000002000000150000000400000073697a650200000014000000150000000300000073756d0002000000a3a0f5451500000005000000407a7374640000001d0000001d00000028b52ffd2014a100000800000002000000070000000400000063000000000000"
+
 const LONGEST_CALL_MS := 30000
 ## The shell commands that make files and folders of different kinds. A key names the kind and, after ": ",
 ## the path relative to the folder in which the command runs.
@@ -147,6 +150,158 @@ func test_results_of_writing() -> bool:
 			Engine.print_error_messages = true
 			checks.same_value("file error", [FastVariantCodec.FILE_ERROR, true], [failed.error, failed.message.begins_with("user://: ")])
 	checks.same_value("saved, then appended", [1, 2, 1, 2], FastVariantCodec.load_batch(PATH).value)
+	return true
+
+
+## Blocks of compressed records: the same values, also for plain GDScript, which finds no block that is not one.
+func test_compressed_records() -> bool:
+	checks.subject(checks.MIXED, "compressed records")
+	var large := seeded("blocks")
+	var values_of_blocks := _values.duplicate()
+	# Several fit into one block, or only one does.
+	for size: int in [400_000, 400_000, 400_000, 3_000_000, 10]:
+		values_of_blocks.append(range(size / 8).map(func(_index: int) -> int: return large.randi() % 1000))
+	var classes := FastVariantClasses.new()
+	var buffers := values_of_blocks.map(func(value: Variant) -> PackedByteArray: return var_to_bytes(value))
+	var expected := Wire.framed(values_of_blocks)
+	for write: Callable in [
+		func() -> FastVariantResult: return FastVariantCodec.save_batch(PATH, values_of_blocks, false, true),
+		func() -> FastVariantResult: return FastVariantCodec.save_batch_async(PATH, values_of_blocks, false, true).wait_to_finish(),
+		func() -> FastVariantResult: return FastVariantCodec.append_batch_async(PATH, values_of_blocks, false, true).wait_to_finish(),
+		func() -> FastVariantResult: return FastVariantCodec.append_encoded_async(PATH, buffers, true).wait_to_finish(),
+	]:
+		DirAccess.remove_absolute(PATH)
+		var written: FastVariantResult = write.call()
+		checks.truth("written", written.is_ok(), written.message)
+		checks.truth("smaller", FileAccess.open(PATH, FileAccess.READ).get_length() < expected.size() / 2)
+		var file := FileAccess.get_file_as_bytes(PATH)
+		for loaded: FastVariantResult in [
+			FastVariantCodec.load_batch(PATH), FastVariantCodec.load_batch_async(PATH).wait_to_finish(),
+			FastVariantCodec.unpack_batch(file),
+		]:
+			checks.truth("loaded", loaded.is_ok(), loaded.message)
+			checks.same_bytes("what was loaded", expected, Wire.framed(loaded.value))
+			checks.same_int("bytes read", file.size(), loaded.bytes_read)
+	checks.same_bytes("plain GDScript", expected, Wire.framed(_read_blocks_by_engine(PATH)))
+	checks.truth("one value", "use `load_batch`" in FastVariantCodec.load(PATH).message)
+	# Plain and compressed records in one file, and values that look like a block.
+	FastVariantCodec.save_batch(PATH, [1, 2])
+	var looks := {&"records": 1, &"size": 8, &"sum": 0, &"@zstd": PackedByteArray([1])}
+	FastVariantCodec.append_batch(PATH, ["three", looks, {"@zstd": 5}, "six"])
+	FastVariantCodec.append_batch(PATH, [7, {"eight": 8}], false, true)
+	var mixed: Array = [1, 2, "three", looks, {"@zstd": 5}, "six", 7, {"eight": 8}]
+	checks.same_value("mixed records", mixed, FastVariantCodec.load_batch(PATH).value)
+	checks.same_value("mixed records in plain GDScript", mixed, _read_blocks_by_engine(PATH))
+	checks.same_value("packed records", mixed, FastVariantCodec.unpack_batch(FastVariantCodec.pack_batch(mixed)).value)
+	for compress: bool in [false, true]:
+		classes.compress = compress
+		checks.truth("classes", classes.save_batch(PATH, mixed.slice(0, 4)).is_ok() and classes.append_batch(PATH, mixed.slice(4)).is_ok())
+		checks.same_value("mixed records of classes", mixed, classes.load_batch(PATH).value)
+	FastVariantCodec.append_encoded_async(PATH, [var_to_bytes(looks)]).wait_to_finish()
+	checks.same_value("an encoded value", looks, FastVariantCodec.load_batch(PATH).value[-1])
+	FastVariantCodec.save_batch(PATH, [{"hp": 1}, 2], false, true)
+	checks.truth("for Godot 3", FastGodot3Codec.convert_file_back(PATH, PATH).is_ok())
+	checks.same_value("records of Godot 3", [{"hp": 1}, 2], FastVariantView.open_file(PATH, null, true).fetch(""))
+	return true
+
+
+## The reader in docs/saves.md, without the addon.
+func _read_blocks_by_engine(path: String) -> Array:
+	var read: Array = []
+	for record: Variant in _read_by_engine(path):
+		if record is Dictionary and not record.is_typed() and record.has(&"@zstd"):
+			var block := StreamPeerBuffer.new()
+			block.data_array = record[&"@zstd"].decompress(record[&"size"], FileAccess.COMPRESSION_ZSTD)
+			for index: int in record[&"records"]:
+				read.append(block.get_var())
+		else:
+			read.append(record)
+	return read
+
+
+## Each length, and each bit of a block: the records before the damage, or an error, also in a view.
+func test_damaged_blocks() -> bool:
+	checks.subject(checks.MIXED, "damaged blocks")
+	var path := FOLDER + "/blocks.dat"
+	var records: Array = [1, {"a": "one"}, "two", {"b": range(20)}, 5, "six"]
+	FastVariantCodec.save_batch(path, records.slice(0, 1))
+	var ends: Array[int] = [0, FileAccess.get_file_as_bytes(path).size()]
+	for part: Array in [records.slice(1, 4), records.slice(4)]:
+		FastVariantCodec.append_batch(path, part, false, true)
+		ends.append(FileAccess.get_file_as_bytes(path).size())
+	var whole := FileAccess.get_file_as_bytes(path)
+	var before: Array[int] = [0, 1, 4, 6]
+	for length in whole.size() + 1:
+		_write(path, whole.slice(0, length))
+		var count := before[ends.filter(func(end: int) -> bool: return end <= length).size() - 1]
+		var loaded := FastVariantCodec.load_batch(path)
+		checks.same_value("%d bytes" % length, [length in ends, records.slice(0, count)], [loaded.is_ok(), loaded.value])
+		if count > 0:
+			checks.same_value("a view of %d bytes" % length, records.slice(0, count), FastVariantView.open_file(path).fetch(""))
+	# From the number of records to the end of the compressed bytes; the keys between them may turn the block into a
+	# Dictionary.
+	var head := ends[1] + 4
+	var numbers: Array[int] = [28, 48, 68, 92]
+	for at in range(head + 28, ends[2] - 3):
+		var in_head := at - head
+		if in_head < 96 and not numbers.any(func(number: int) -> bool: return number <= in_head and in_head < number + 4):
+			continue
+		for bit in 8:
+			var flipped := whole.duplicate()
+			flipped[at] ^= 1 << bit
+			_write(path, flipped)
+			var loaded := FastVariantCodec.load_batch(path)
+			checks.same_value("bit %d of byte %d" % [bit, at], [FastVariantCodec.BAD_SAVE, records.slice(0, 1), head, [1]],
+					[loaded.error, loaded.value, loaded.offset, Array(loaded.failed)])
+			var view := FastVariantView.open_file(path)
+			var viewed := view.try_fetch(1)
+			checks.same_value("in a view", [FastVariantCodec.BAD_SAVE, head, "[1]"], [viewed.error, viewed.offset, viewed.path])
+			checks.same_value("the record before it", 1, view.fetch(0))
+			viewed = view.try_columns("", {"a": TYPE_STRING})
+			checks.same_value("in columns", [FastVariantCodec.BAD_SAVE, head, "[1]"], [viewed.error, viewed.offset, viewed.path])
+	# A damaged value in a whole block has the offset of the block.
+	_write(path, whole.slice(0, ends[1]) + BAD_VALUE.hex_decode())
+	for found: FastVariantResult in [FastVariantCodec.load_batch(path), FastVariantView.open_file(path).try_fetch(2)]:
+		checks.same_value("a damaged value", [FastVariantCodec.UNKNOWN_TYPE, head], [found.error, found.offset])
+	# Numbers that no block has cost neither memory nor time.
+	for numbers_of_block: Array in [
+		[0, 8], [2, 8], [1 << 30, 1 << 30], [2, (1 << 20) + 1], [1, -1], [-1, 8], [1, 0], [1 << 17, 1 << 20], [1, 1 << 30],
+	]:
+		var block: Dictionary = bytes_to_var(whole.slice(head, ends[2]))
+		block.merge({&"records": numbers_of_block[0], &"size": numbers_of_block[1]}, true)
+		_write(path, whole.slice(0, ends[1]) + Wire.framed([block]))
+		for found: FastVariantResult in [FastVariantCodec.load_batch(path), FastVariantView.open_file(path).try_fetch(1)]:
+			checks.same_value(str(numbers_of_block), [FastVariantCodec.BAD_SAVE, head], [found.error, found.offset])
+	DirAccess.remove_absolute(path)
+	return true
+
+
+func test_limits_of_blocks() -> bool:
+	checks.subject(checks.MIXED, "limits of blocks")
+	var records: Array = [1, "x".repeat(1000), "y".repeat(100_000)]
+	FastVariantCodec.save_batch(PATH, records.slice(0, 1))
+	FastVariantCodec.append_batch(PATH, records.slice(1), false, true)
+	var limits := FastVariantLimits.for_save_files()
+	limits.max_bytes = Wire.framed(records).size()
+	limits.max_elements = records.size()
+	checks.same_value("as much as allowed", records, FastVariantCodec.load_batch(PATH, limits).value)
+	limits.max_elements -= 1
+	checks.same_int("a record more", FastVariantCodec.MAX_ELEMENTS_EXCEEDED, FastVariantCodec.load_batch(PATH, limits).error)
+	limits = FastVariantLimits.for_save_files()
+	limits.max_bytes = Wire.framed(records).size() - 1
+	checks.same_int("a byte more", FastVariantCodec.MAX_BYTES_EXCEEDED, FastVariantCodec.load_batch(PATH, limits).error)
+	limits.max_bytes = var_to_bytes(records[2]).size()
+	checks.same_value("a view limits each record", records[2], FastVariantView.open_file(PATH, limits).fetch(2))
+	limits.max_bytes -= 1
+	checks.same_int("in a view", FastVariantCodec.MAX_BYTES_EXCEEDED, FastVariantView.open_file(PATH, limits).try_fetch(2).error)
+	limits = FastVariantLimits.for_save_files()
+	limits.max_memory = 100_000
+	var rows := FastVariantView.open_file(PATH, limits).try_columns("", {"": TYPE_STRING})
+	checks.same_value("what a call decompresses", [FastVariantCodec.MAX_MEMORY_EXCEEDED, "[1]"], [rows.error, rows.path])
+	limits = FastVariantLimits.for_save_files()
+	limits.max_bytes = var_to_bytes(records[2]).size() - 1
+	FastVariantCodec.save_batch(PATH, records.slice(2), false, true)
+	checks.same_int("the only record", FastVariantCodec.MAX_BYTES_EXCEEDED, FastVariantView.open_file(PATH, limits).try_fetch(0).error)
 	return true
 
 

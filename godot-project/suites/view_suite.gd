@@ -97,6 +97,50 @@ func test_records_and_files() -> bool:
 	return true
 
 
+## Records in blocks have the indexes that they have without blocks, also while blocks are appended.
+func test_blocks_in_files() -> bool:
+	checks.subject(TYPE_ARRAY, "blocks")
+	var generator := seeded("blocks")
+	var records: Array = []
+	FastVariantCodec.save_batch(PATH, [])
+	var view := FastVariantView.open_file(PATH)
+	for part in 12:
+		var added: Array = []
+		for index in generator.randi_range(1, 30):
+			added.append({"id": records.size() + index, "at": Vector2(index, part), "text": "t".repeat(generator.randi_range(0, 9) ** 5)})
+		FastVariantCodec.append_batch(PATH, added, false, part % 4 != 1)
+		records.append_array(added)
+		checks.same_int("size of a file that grows", records.size(), view.size_of(""))
+		checks.same_value("its last record", records[-1], view.fetch(-1))
+		checks.same_value("its first record", records[0], view.fetch(0))
+	for of: FastVariantView in [view, FastVariantView.open_file(PATH), FastVariantView.open_records(FileAccess.get_file_as_bytes(PATH))]:
+		for times in 100:
+			var index := generator.randi_range(-records.size(), records.size() - 1)
+			checks.same_value("record %d" % index, records[index], of.fetch(index))
+			checks.same_value("a part of record %d" % index, records[index]["id"], of.view(index).fetch("id"))
+			var begin := posmod(index, records.size())
+			var end := begin + generator.randi_range(0, 40)
+			checks.same_value("slice %d to %d" % [begin, end], records.slice(begin, end), of.slice("", begin, end))
+		checks.same_value("all", records, of.fetch(""))
+		checks.same_value("rows", range(100, records.size()), Array(of.rows("", "id", ">=", 100)))
+		checks.same_value("columns", range(records.size()), Array(of.columns("", {"id": TYPE_INT})["id"]))
+		checks.same_int("none behind the last", FastVariantCodec.NOT_FOUND, of.try_fetch(records.size()).error)
+	# A value in a block has the range of the block.
+	var bytes := FileAccess.get_file_as_bytes(PATH)
+	var place := FastVariantInspector.byte_range(view, [-1, "id"])
+	checks.same_value("the range of a value", [bytes.size(), true], [place[1], bytes_to_var(bytes.slice(place[0])).has(&"@zstd")])
+	checks.same_value("the end of it", bytes.size(), view.try_fetch(-1).offset)
+	# A writer may not have completed the last block yet.
+	var file := FileAccess.open(PATH, FileAccess.READ_WRITE)
+	FastVariantCodec.append_batch(PATH, ["one", "two"], false, true)
+	checks.same_value("two more", ["one", "two"], view.slice("", -2))
+	file.resize(file.get_length() - 5)
+	file.close()
+	for of: FastVariantView in [view, FastVariantView.open_file(PATH)]:
+		checks.same_value("a block that is cut off", [records.size(), records[-1]], [of.size_of(""), of.fetch(-1)])
+	return true
+
+
 func test_files_that_change() -> bool:
 	checks.subject(checks.MIXED, "files that change")
 	FastVariantCodec.save_batch(PATH, [1, {"hp": 2}])

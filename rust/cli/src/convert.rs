@@ -3,10 +3,10 @@
 use clap::ValueEnum;
 use variant_codec::godot3::{Change, Downgrade, Loss, add_change};
 use variant_codec::stream::{Decoder, Source as _};
-use variant_codec::{Error, Limits, Result, Strictness, VariantType, View, frames};
+use variant_codec::{Error, Limits, Result, Strictness, VariantType, View};
 
 use crate::check::Checker;
-use crate::exact::canonical;
+use crate::exact::{self, canonical};
 use crate::failure::{Failure, Outcome};
 use crate::input::{self, Input};
 use crate::output::{Output, Target};
@@ -41,7 +41,7 @@ pub fn convert(
         Ok(())
     };
     let mut contents = Vec::new();
-    let append = |value: &[u8]| with_dialect(value, &mut |value| frames::try_append(&mut contents, value));
+    let append = |value: &[u8]| with_dialect(value, &mut |value| exact::append(&mut contents, value));
     match (input.has_records, to.map_or(input.has_records, |to| to == To::Records)) {
         (true, true) => each_checked(input, append)?,
         (false, true) => elements(&whole(input)?, &limits, append).map_err(failed)?,

@@ -3,7 +3,8 @@
 
 use std::borrow::Cow;
 
-use variant_codec::{EncodeOptions, ErrorKind, Limits, Result, Value, View};
+use variant_codec::frames::{self, Block};
+use variant_codec::{EncodeOptions, Error, ErrorKind, Limits, Result, Value, View};
 
 use crate::check::Checker;
 
@@ -38,6 +39,19 @@ pub fn canonical<'b>(bytes: &'b [u8], limits: &Limits, checker: &mut Checker) ->
         }
         checked => checked.map(|()| Cow::Borrowed(bytes)),
     }
+}
+
+/// Appends a record.
+///
+/// # Errors
+/// Fails if a reader would take the value for a block of compressed records, or there is no memory.
+pub fn append(batch: &mut Vec<u8>, value: &[u8]) -> Result<()> {
+    if Block::of(value, value.len() as u64) != Ok(None) {
+        return Err(Error::argument(
+            "the value looks like a block of compressed records; only FastVariantCodec.save_batch can write it as a record",
+        ));
+    }
+    frames::try_append(batch, value)
 }
 
 /// The fingerprint of an encoded value, as computed by the engine that wrote it.

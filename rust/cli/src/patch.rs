@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use variant_codec::{Error, View, frames, patch};
+use variant_codec::{Error, View, patch};
 
 use crate::convert::{elements, is_untyped_array, whole};
+use crate::exact;
 use crate::failure::{Failure, Outcome};
 use crate::input::{self, Format, Input};
 use crate::output::{self, Output, Target};
@@ -50,6 +51,6 @@ pub fn apply(file: &Path, change: &Path, format: &Format, target: &Target, out: 
         )));
     }
     let mut batch = Vec::new();
-    elements(&made, &limits, |record| frames::try_append(&mut batch, record)).map_err(failed)?;
+    elements(&made, &limits, |record| exact::append(&mut batch, record)).map_err(failed)?;
     target.write(batch, false, out)
 }

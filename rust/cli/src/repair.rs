@@ -5,13 +5,13 @@ use std::io::Write as _;
 use std::ops::Range;
 use std::path::Path;
 
-use variant_codec::frames::{self, FRAME_BYTES as FRAME};
+use variant_codec::frames::FRAME_BYTES as FRAME;
 use variant_codec::godot3::Loss;
 use variant_codec::stream::{Decoder, Measure};
 use variant_codec::{EncodeOptions, ErrorKind, Limits, Result, Strictness, VariantType, validate};
 
 use crate::check::Checker;
-use crate::exact::canonical;
+use crate::exact::{self, canonical};
 use crate::failure::{Failure, Outcome};
 use crate::input::{self, Input};
 use crate::output::{self, Output};
@@ -42,7 +42,7 @@ pub fn repair(input: &Input, to: &Path, force: bool, out: &mut Output) -> Outcom
             None => canonical(record, &limits, &mut checker),
             Some(_) => Ok(Cow::Borrowed(record)),
         };
-        let appended = canonical.and_then(|record| frames::try_append(&mut batch, &record));
+        let appended = canonical.and_then(|record| exact::append(&mut batch, &record));
         appended.map_err(|error| Failure::data(&input.name, &error))?;
     }
     output::write(Some(to), batch, force, out)?;

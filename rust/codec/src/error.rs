@@ -191,6 +191,11 @@ pub enum SaveDamage {
     /// The bytes do not have the sum.
     #[error("the save has changed since it was written: its bytes do not match its sum")]
     Changed,
+    /// A block of compressed records is damaged.
+    #[error(
+        "the block of compressed records has changed since it was written: it does not match its sum or its counts"
+    )]
+    Block,
 }
 
 /// A format other than records. The message names the format and says how to read it.

@@ -117,9 +117,14 @@ pub fn compressed(zstd: Vec<u8>, size: usize) -> Result<Vec<u8>> {
 /// Whether an encoded value looks like the record of a compressed one, so that it can only be saved compressed.
 pub fn looks_compressed(value: &[u8]) -> bool {
     // Few values contain the text, and a search for it is faster than one for a key.
-    memchr::memmem::find(value, ZSTD.as_bytes()).is_some()
+    names_zstd(value)
         && View::within(value, &RECORD)
             .is_ok_and(|value| value.find(&ZSTD.into()).is_ok_and(|found| found.is_some()))
+}
+
+/// Whether any of the values in `bytes` may look like a compressed one.
+pub fn names_zstd(bytes: &[u8]) -> bool {
+    memchr::memmem::find(bytes, ZSTD.as_bytes()).is_some()
 }
 
 /// Reads the save in `bytes`; `None` if they are something else.

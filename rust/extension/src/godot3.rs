@@ -13,6 +13,7 @@ use variant_engine::{self as engine, PRECISION};
 
 use crate::files::{self, FileError, Target};
 use variant_disk::Stamp;
+use variant_live::batch::blocks::Opened;
 use variant_live::batch::failed::{Failed, Reasons};
 use variant_live::batch::records;
 use variant_live::decode::built::Built;
@@ -92,8 +93,8 @@ pub fn convert_file(
     let (source, asked) = (Target::of(from).ok(), Instant::now());
     let turn = source.as_ref().map(|source| (source, source.turn()));
     let read = files::read_records(from, turn, limits, asked)?;
-    let bytes = engine::bytes(&read.bytes);
-    let (found, broken) = frames::records(bytes, limits);
+    let opened = Opened::of(read.bytes, limits);
+    let (bytes, found) = (engine::bytes(opened.bytes.get()), &opened.records);
     let changes = Mutex::new(Vec::new());
     let framed = records::frame_each(found.len(), true, Reasons::All, |index, part, &mut ()| {
         let record = found[index].clone();
@@ -103,7 +104,7 @@ pub fn convert_file(
             Direction::To3 => downgrade(&bytes[record], limits, loss, part),
         };
         // An encoder's error has no offset, so it gets the offset of its record.
-        let created = created.map_err(|error| error.at(0).shifted(start))?;
+        let created = created.map_err(|error| opened.located(error.at(0).shifted(start)))?;
         if !created.is_empty() {
             let mut changes = lock(&changes);
             created.into_iter().for_each(|change| add_change(&mut changes, change));
@@ -112,11 +113,12 @@ pub fn convert_file(
     });
     let (parts, mut failed) =
         framed.map_or_else(|failed| (Vec::new(), failed), |parts| (parts, Failed::default()));
-    if let Some(error) = broken {
-        failed.add(found.len(), error);
+    if let Some(error) = &opened.broken {
+        failed.add(found.len(), error.clone());
     }
     if !failed.indexes.is_empty() {
-        let format = frames::recognise(bytes, |_| true).ok().and_then(|contents| contents.refusal());
+        let format =
+            frames::recognise(&bytes[..opened.len], |_| true).ok().and_then(|contents| contents.refusal());
         let expected = (direction == Direction::From3).then_some(Foreign::Godot3);
         return Err(NotConverted::Records(match format.filter(|format| Some(*format) != expected) {
             Some(format) => Failed::one(0, Error::new(format.into()).at(0)),
@@ -131,7 +133,7 @@ pub fn convert_file(
     }
     Ok(Conversion {
         records: found.len(),
-        bytes_read: bytes.len(),
+        bytes_read: opened.len,
         bytes_written: parts.iter().map(Vec::len).sum(),
         changes: changes.into_inner().unwrap_or_else(PoisonError::into_inner),
     })

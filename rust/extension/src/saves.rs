@@ -5,7 +5,7 @@ use std::ops::Range;
 use godot::builtin::{GString, PackedByteArray, Variant};
 use godot::classes::file_access::CompressionMode;
 use variant_codec::error::{Limit, Step};
-use variant_codec::frames::{self, Contents, Layout};
+use variant_codec::frames::{self, Block, Contents, Layout};
 use variant_codec::saves::{self, Content};
 use variant_codec::{Error, ErrorKind, Limits, Result};
 use variant_engine::{self as engine, OwnArray, OwnedBytes, Slots};
@@ -216,6 +216,9 @@ fn only_value(bytes: &[u8], limits: &Limits) -> Result<Range<usize>> {
         .at(0)),
         Contents::Values { .. } => match frames::records(bytes, limits) {
             (records, None) => match &records[..] {
+                [record] if Block::of(&bytes[record.clone()], record.len() as u64)?.is_some() => {
+                    Err(Error::argument("expected one value, found compressed records; use `load_batch`"))
+                }
                 [record] => Ok(record.clone()),
                 _ => Err(Error::argument(format!(
                     "expected one value, found {} records; use `load_batch`",

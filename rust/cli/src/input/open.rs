@@ -6,8 +6,9 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Mutex;
 
-use variant_codec::frames::{self, Contents, Foreign, Layout, ReadAt};
+use variant_codec::frames::{self, Contents, Foreign, Index, Layout, ReadAt};
 use variant_codec::godot3::Loss;
+use variant_codec::limits::Limit;
 use variant_codec::saves::{self, Content};
 use variant_codec::{Error, ErrorKind, Limits};
 
@@ -29,7 +30,7 @@ pub struct Input {
     pub limits: Limits,
     /// Whether [`Input::each`] shows a progress bar.
     pub shows_progress: bool,
-    /// The damage in the compressed file that holds the contents.
+    /// The damage in the compressed file or block that holds the contents.
     pub damage: Option<String>,
     /// The ranges of the zeros that replace damaged blocks.
     pub filled: Vec<Range<usize>>,
@@ -113,7 +114,11 @@ impl Input {
                         options(other)
                     );
                 }
-                return Ok(self);
+                return if layout.has_records && !layout.is_godot3 {
+                    self.unpacked(format)
+                } else {
+                    Ok(self)
+                };
             }
             Contents::Foreign(layer) => layer,
         };
@@ -147,6 +152,45 @@ impl Input {
             foreign => return Err(damaged(foreign.to_string())),
         };
         Self { source: Box::new(Held(unwrapped)), ..self }.recognised(format, key, layers)
+    }
+
+    /// The contents with the records of each block in its place. Offsets are then those in the larger contents.
+    fn unpacked(self, format: &Format) -> Outcome<Self> {
+        let index = Index::ignoring_torn().reading_blocks(decompress);
+        let has_blocks = match index.has_blocks(&*self.source) {
+            Ok(found) => found,
+            // All other damage is reported when the records are read.
+            Err(error) => matches!(error.kind(), ErrorKind::Save(_)),
+        };
+        if !has_blocks {
+            return Ok(self);
+        }
+        let bytes = self.raw()?;
+        let (records, _) = frames::records(&bytes, &Limits::unlimited());
+        let (mut contents, mut damage) = (Vec::new(), None);
+        let mut rest = 0;
+        for record in records {
+            let read =
+                index.unpack(&bytes[record.clone()], &self.limits).and_then(|unpacked| match unpacked {
+                    Some((records, _)) => append(&mut contents, &records, &self.limits),
+                    None => append(&mut contents, &bytes[rest..record.end], &self.limits),
+                });
+            if let Err(error) = read {
+                damage.get_or_insert_with(|| format!("block at byte {}: {error}", record.start));
+                if format.damage != Damage::Filled {
+                    break;
+                }
+            }
+            rest = record.end;
+        }
+        match damage {
+            Some(error) if format.damage == Damage::Refused => {
+                return Err(Failure::Data(format!("{}: {error}", self.name)));
+            }
+            Some(_) => {}
+            None => contents.extend_from_slice(&bytes[rest..]),
+        }
+        Ok(Self { source: Box::new(Held(contents)), damage, ..self })
     }
 
     /// The value of a save, whose sum is right; `None` for other contents.
@@ -204,6 +248,20 @@ impl Input {
     pub fn name_of(&self, index: u64) -> String {
         if self.has_records { format!("{}: record {index}", self.name) } else { self.name.clone() }
     }
+}
+
+/// Appends records. The limit on bytes is for all of them.
+fn append(contents: &mut Vec<u8>, records: &[u8], limits: &Limits) -> variant_codec::Result<()> {
+    if contents.len() + records.len() > limits.max_bytes {
+        return Err(limits.exceeded(Limit::Bytes).into());
+    }
+    contents.try_reserve(records.len()).map_err(Error::other)?;
+    contents.extend_from_slice(records);
+    Ok(())
+}
+
+fn decompress(frame: &[u8], size: usize) -> Option<Vec<u8>> {
+    wrapped::decompress_value(frame, size).ok()
 }
 
 /// A layout as a message names it.

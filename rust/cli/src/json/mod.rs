@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde::Deserializer as _;
 use serde::de::{Error as _, SeqAccess, Visitor};
-use variant_codec::{Error, Limits, Result, Value, frames};
+use variant_codec::{Error, Limits, Result, Value};
 
 use crate::check::Checker;
 use crate::exact;
@@ -86,7 +86,7 @@ pub fn get(input: &Input, path: &str, notation: Notation, as_bytes: bool, out: &
         if as_bytes {
             let bytes = exact::encoded(&view).map_err(failed)?;
             if are_records {
-                return frames::try_append(&mut encoded, &bytes).map_err(failed);
+                return exact::append(&mut encoded, &bytes).map_err(failed);
             }
             encoded.extend_from_slice(&bytes);
             return Ok(());
@@ -141,7 +141,7 @@ pub fn encode(text: &[u8], how: As) -> std::result::Result<Vec<u8>, String> {
     }
     let (mut batch, mut count) = (Vec::new(), 0);
     let mut append = |value: &Value| {
-        let appended = encoded(value).and_then(|bytes| frames::try_append(&mut batch, &bytes));
+        let appended = encoded(value).and_then(|bytes| exact::append(&mut batch, &bytes));
         count += 1;
         appended.map_err(|error| format!("record {}: {error}", count - 1))
     };

@@ -14,6 +14,7 @@
 //! # Ok::<(), variant_codec::Error>(())
 //! ```
 
+mod blocks;
 mod foreign;
 mod index;
 mod read_at;
@@ -21,8 +22,9 @@ mod records;
 mod scan;
 
 pub use crate::format::FRAME_BYTES;
+pub use blocks::{BLOCK_BYTES, Block, Decompress, Unpacked};
 pub use foreign::{Contents, Foreign, Layout, recognise};
-pub use index::Index;
+pub use index::{Index, Located};
 pub use read_at::ReadAt;
 pub use records::{append, find_torn, records, try_append};
 pub use scan::scan;

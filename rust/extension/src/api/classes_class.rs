@@ -25,6 +25,7 @@ use crate::files::{self, Holds};
 use crate::jobs::{Job, Outcome};
 use crate::json;
 use crate::saves::{self, Chunk};
+use variant_live::batch::failed::Failed;
 use variant_live::batch::registered;
 use variant_live::classes::class::{Class, Registration};
 use variant_live::classes::registry::Registry;
@@ -67,7 +68,8 @@ use variant_live::value;
 #[derive(GodotClass)]
 #[class(tool, init, base=RefCounted)]
 pub struct FastVariantClasses {
-    /// If [code]true[/code], [method save] and [method save_async] compress the value with zstd.
+    /// If [code]true[/code], the methods that save or append compress the values with zstd, as
+    /// [method FastVariantCodec.save] and [method FastVariantCodec.save_batch] do.
     #[var(get, set)]
     compress: PhantomVar<bool>,
     compresses: AtomicBool,
@@ -345,7 +347,7 @@ impl FastVariantClasses {
     #[func(gd_self)]
     fn save_batch(this: Gd<Self>, path: GString, values: AnyArray) -> Gd<FastVariantResult> {
         guard("FastVariantClasses.save_batch", || {
-            let frame = || registered::frame(&values, &Self::registry(&this));
+            let frame = || Self::framed(&this, &values);
             write("FastVariantClasses.save_batch", &path, Holds::Records(values.len()), frame, files::replace)
         })
     }
@@ -356,7 +358,7 @@ impl FastVariantClasses {
     #[func(gd_self)]
     fn append_batch(this: Gd<Self>, path: GString, values: AnyArray) -> Gd<FastVariantResult> {
         guard("FastVariantClasses.append_batch", || {
-            let frame = || registered::frame(&values, &Self::registry(&this));
+            let frame = || Self::framed(&this, &values);
             write(
                 "FastVariantClasses.append_batch",
                 &path,
@@ -407,7 +409,7 @@ impl FastVariantClasses {
     #[func(gd_self)]
     fn save_batch_async(this: Gd<Self>, path: GString, values: AnyArray) -> Gd<FastVariantJob> {
         guard("FastVariantClasses.save_batch_async", || {
-            let frame = || registered::frame(&values, &Self::registry(&this));
+            let frame = || Self::framed(&this, &values);
             write_later(
                 "FastVariantClasses.save_batch_async",
                 &path,
@@ -516,6 +518,12 @@ impl FastVariantClasses {
         let compress = this.bind().compresses.load(Ordering::Relaxed);
         let value = value::encode_registered(value, &Self::registry(this))?;
         saves::chunks(&summary.get().to_variant(), value, compress)
+    }
+
+    /// The records of a batch.
+    fn framed(this: &Gd<Self>, values: &AnyArray) -> std::result::Result<Vec<Vec<u8>>, Failed> {
+        let compress = this.bind().compresses.load(Ordering::Relaxed);
+        registered::frame(values, &Self::registry(this), compress)
     }
 
     fn registry(this: &Gd<Self>) -> Arc<Registry> {

@@ -222,21 +222,26 @@ impl FastVariantCodec {
     /// [method try_encode]: an instance id, a Callable or a Signal means nothing to a later reader. With
     /// [param full_objects], objects are written with their class and stored properties. Of script variables,
     /// only those marked with [code]@export[/code] or [code]@export_storage[/code] are stored.
+    ///
+    /// With [param compress], the records are compressed with zstd, in blocks of up to 1 MiB. [method load_batch] and
+    /// [FastVariantView] read them like other records; [code]docs/saves.md[/code] describes the blocks.
     #[func]
     fn save_batch(
         path: GString,
         values: AnyArray,
         #[opt(default = false)] full_objects: bool,
+        #[opt(default = false)] compress: bool,
     ) -> Gd<FastVariantResult> {
         guard("FastVariantCodec.save_batch", || {
-            let frame = || records::frame(&values, full_objects);
+            let frame = || records::frame(&values, full_objects, compress);
             write("FastVariantCodec.save_batch", &path, Holds::Records(values.len()), frame, files::replace)
         })
     }
 
     /// Encodes each element of [param values], a typed or untyped Array, in parallel, and appends the records
     /// to the file at [param path], in the format of [method save_batch]. With [param full_objects], objects
-    /// are written with class and properties. Creates the file if it does not exist.
+    /// are written with class and properties. With [param compress], the records of this call are compressed in blocks of
+    /// their own, so pass many values at once. Creates the file if it does not exist.
     ///
     /// When the call returns, the records have been flushed to disk. If the game is killed during the call,
     /// the last record may be truncated; [method load_batch] then reports it and returns the records before
@@ -249,9 +254,10 @@ impl FastVariantCodec {
         path: GString,
         values: AnyArray,
         #[opt(default = false)] full_objects: bool,
+        #[opt(default = false)] compress: bool,
     ) -> Gd<FastVariantResult> {
         guard("FastVariantCodec.append_batch", || {
-            let frame = || records::frame(&values, full_objects);
+            let frame = || records::frame(&values, full_objects, compress);
             write("FastVariantCodec.append_batch", &path, Holds::Records(values.len()), frame, files::append)
         })
     }
@@ -265,7 +271,10 @@ impl FastVariantCodec {
     /// still locked then, or cannot be read, the error is [constant FILE_ERROR]. If the file is in
     /// another format, such as one encoded value, JSON, or an encrypted or compressed file of [FileAccess],
     /// the message names the format. [param path] can be any path that [method FileAccess.open] accepts. The
-    /// default limits are [method FastVariantLimits.for_save_files].
+    /// default limits are [method FastVariantLimits.for_save_files]; they apply to all records together, decompressed.
+    ///
+    /// If a compressed block is damaged, the error is [constant BAD_SAVE]. The [member FastVariantResult.offset] of an error
+    /// in a block is that of the block.
     #[func]
     fn load_batch(
         path: GString,
@@ -335,8 +344,8 @@ impl FastVariantCodec {
     }
 
     /// Encodes each element of an Array immediately, and replaces the file at [param path] in the background, as
-    /// [method save_batch] does with the same [param full_objects]. You may change the values as soon as the call
-    /// returns.
+    /// [method save_batch] does with the same [param full_objects] and [param compress]. You may change the values as soon
+    /// as the call returns.
     ///
     /// The calling thread and the worker threads encode during the call. If that takes too long for one frame, encode
     /// first with [method encode_batch_async], and pass its buffers to [method append_encoded_async].
@@ -348,9 +357,10 @@ impl FastVariantCodec {
         path: GString,
         values: AnyArray,
         #[opt(default = false)] full_objects: bool,
+        #[opt(default = false)] compress: bool,
     ) -> Gd<FastVariantJob> {
         guard("FastVariantCodec.save_batch_async", || {
-            let frame = || records::frame(&values, full_objects);
+            let frame = || records::frame(&values, full_objects, compress);
             write_later(
                 "FastVariantCodec.save_batch_async",
                 &path,
@@ -362,28 +372,36 @@ impl FastVariantCodec {
     }
 
     /// Encodes each element of [param values] immediately, and appends the records to the file at [param path] in the
-    /// background, as [method append_batch] does with the same [param full_objects]. Otherwise works like
-    /// [method save_batch_async].
+    /// background, as [method append_batch] does with the same [param full_objects] and [param compress]. Otherwise works
+    /// like [method save_batch_async].
     #[func]
     fn append_batch_async(
         path: GString,
         values: AnyArray,
         #[opt(default = false)] full_objects: bool,
+        #[opt(default = false)] compress: bool,
     ) -> Gd<FastVariantJob> {
         guard("FastVariantCodec.append_batch_async", || {
-            let (holds, frame) = (Holds::Records(values.len()), || records::frame(&values, full_objects));
+            let (holds, frame) =
+                (Holds::Records(values.len()), || records::frame(&values, full_objects, compress));
             write_later("FastVariantCodec.append_batch_async", &path, holds, frame, files::append)
         })
     }
 
     /// Appends values that are encoded already, one in each of the [param buffers], to the file at [param path] in the
     /// background, as records. A replay and a packet then share one call of [method encode]:
-    /// [code]append_encoded_async("user://replay.dat", [packet])[/code]. The buffers are checked strictly. Otherwise works
-    /// like [method append_batch_async].
+    /// [code]append_encoded_async("user://replay.dat", [packet])[/code]. The buffers are checked strictly. [param compress] is as in
+    /// [method append_batch]: collect the packets of some seconds for each call. Otherwise works like
+    /// [method append_batch_async].
     #[func]
-    fn append_encoded_async(path: GString, buffers: AnyArray) -> Gd<FastVariantJob> {
+    fn append_encoded_async(
+        path: GString,
+        buffers: AnyArray,
+        #[opt(default = false)] compress: bool,
+    ) -> Gd<FastVariantJob> {
         guard("FastVariantCodec.append_encoded_async", || {
-            let (holds, frame) = (Holds::Records(buffers.len()), || records::frame_encoded(&buffers));
+            let (holds, frame) =
+                (Holds::Records(buffers.len()), || records::frame_encoded(&buffers, compress));
             write_later("FastVariantCodec.append_encoded_async", &path, holds, frame, files::append)
         })
     }

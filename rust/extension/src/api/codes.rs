@@ -31,6 +31,6 @@ codes! {
     InternalError "INTERNAL_ERROR" "A bug in this library. Nothing else is affected; please report it, with the message."
     NotFound "NOT_FOUND" "The path of a view leads to no key, index or property. Ask with [method FastVariantView.has], or use [method FastVariantView.fetch] with a default."
     BadPatch "BAD_PATCH" "Bytes that are not a patch, or a patch for another value; the message says which. Make the patch from the value that it is applied to, or send the whole value."
-    BadSave "BAD_SAVE" "A save that is cut off, or has changed since [method FastVariantCodec.save] wrote it. Load a backup."
+    BadSave "BAD_SAVE" "A save that is cut off, or has changed since [method FastVariantCodec.save] wrote it, or a compressed block of records that has changed. Load a backup."
     ScriptNotAllowed "SCRIPT_NOT_ALLOWED" "A script that is not in [member FastVariantLimits.allowed_scripts], of an object or as the type of a container. Add its path if your protocol uses it."
 }

@@ -97,7 +97,8 @@ impl FastVariantView {
 
     /// Opens a view of the records in [param bytes], as written by [method FastVariantCodec.pack_batch] or
     /// [method FileAccess.store_var]. It shows them as one Array. [param limits] and [param godot3] are as for
-    /// [method open]; [member FastVariantLimits.max_bytes] applies to each record.
+    /// [method open]; [member FastVariantLimits.max_bytes] applies to each record, and [member FastVariantLimits.max_memory]
+    /// also to the compressed records that one call reads.
     #[func]
     fn open_records(
         bytes: PackedByteArray,
@@ -114,7 +115,7 @@ impl FastVariantView {
     /// [method open_records].
     ///
     /// The file may be larger than memory: the view reads on demand, and holds at most 1 MiB or one longer record at
-    /// a time. If the first record is damaged, the view reads up to 64 MiB to identify another format. The call waits
+    /// a time, also of records that were compressed. If the first record is damaged, the view reads up to 64 MiB to identify another format. The call waits
     /// for saves started earlier by [method FastVariantCodec.save_batch_async]. Files in [code]res://[/code] may
     /// be packed, so they are read as a whole, and later appends are not shown. The file stays open as long as the
     /// view lives: the view shows appended records, but not a file that replaces it. If records are overwritten in
@@ -154,7 +155,7 @@ impl FastVariantView {
     /// leads nowhere. Prints nothing.
     ///
     /// [member FastVariantResult.offset] is the offset of the error, or of the end of the value, in the whole buffer or
-    /// file. Bytes after the value of a record are an error, unless [member FastVariantLimits.allow_trailing_bytes] is
+    /// file. In compressed records, it is that of the block. Bytes after the value of a record are an error, unless [member FastVariantLimits.allow_trailing_bytes] is
     /// set.
     #[func(gd_self)]
     fn try_fetch(this: Gd<Self>, path: Variant) -> Gd<FastVariantResult> {

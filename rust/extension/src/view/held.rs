@@ -1,9 +1,11 @@
 //! Bytes that a view keeps, and the values that it finds in them.
 
+use std::ops::Range;
+
 use godot::builtin::PackedByteArray;
 use variant_codec::dialect::{Dialect, Godot3, Godot4};
 use variant_codec::view::{Key, KnownOffsets, Spot};
-use variant_codec::{Result, View};
+use variant_codec::{Error, Result, View};
 use variant_engine::{self as engine, OwnedBytes};
 use variant_live::decode::input::Input;
 
@@ -32,7 +34,10 @@ pub(super) use in_either;
 /// Bytes, their limits, and the known offsets of values in them.
 pub struct Held {
     bytes: OwnedBytes,
-    offset: u64,
+    /// The range in the file, without the length prefix.
+    place: Range<u64>,
+    /// Whether the bytes are those of a block, decompressed, so that offsets in them are unknown to the caller.
+    is_block: bool,
     limits: ViewLimits,
     format: Format,
     known: KnownOffsets,
@@ -41,7 +46,14 @@ pub struct Held {
 impl Held {
     /// Bytes that start at `offset` in a file, read within `limits`.
     pub fn new(bytes: PackedByteArray, offset: u64, limits: ViewLimits, format: Format) -> Self {
-        Self { bytes: OwnedBytes::new(bytes), offset, limits, format, known: KnownOffsets::default() }
+        let place = offset..offset + bytes.len() as u64;
+        let (bytes, known) = (OwnedBytes::new(bytes), KnownOffsets::default());
+        Self { bytes, place, is_block: false, limits, format, known }
+    }
+
+    /// The records of the block at `place` in a file, read within `limits`.
+    pub fn block(bytes: PackedByteArray, place: Range<u64>, limits: ViewLimits) -> Self {
+        Self { place, is_block: true, ..Self::new(bytes, 0, limits, Format::Godot4) }
     }
 
     /// The bytes.
@@ -49,14 +61,21 @@ impl Held {
         engine::bytes(self.bytes.get())
     }
 
-    /// The offset of the bytes in the file.
-    pub fn offset(&self) -> u64 {
-        self.offset
-    }
-
     /// The offset of the end of the bytes in the file.
     pub fn end(&self) -> u64 {
-        self.offset + self.bytes().len() as u64
+        self.place.end
+    }
+
+    /// The range in the file of a range of these bytes: that of the whole block if they are in a block.
+    pub fn range(&self, range: Range<usize>) -> [u64; 2] {
+        let start = self.place.start;
+        if self.is_block { [start, self.end()] } else { [range.start, range.end].map(|at| start + at as u64) }
+    }
+
+    /// An error in these bytes, with its offset in the file.
+    pub fn located(&self, error: Error) -> Error {
+        let start = usize::try_from(self.place.start).unwrap_or(usize::MAX);
+        if self.is_block { error.without_offset().at(start) } else { error.shifted(start) }
     }
 
     /// A budget and caches for building values.

@@ -53,15 +53,15 @@ impl Shown {
         look: impl FnOnce(Found<'_>, &Held, Option<Spot>) -> Result<R>,
     ) -> Result<R> {
         match self {
-            Self::Value(held, spot) => held
-                .find(*spot, path, |found| look(found, held, None))
-                .map_err(|error| error.shifted(usize::try_from(held.offset()).unwrap_or(usize::MAX))),
+            Self::Value(held, spot) => {
+                held.find(*spot, path, |found| look(found, held, None)).map_err(|error| held.located(error))
+            }
             Self::Records(records) => {
                 let (index, rest) = first(records, path)?;
                 let (held, spot) = records.record(index)?;
                 let record = rest.is_empty().then_some(spot);
                 let result = held.find(spot, rest, |found| look(found, &held, record));
-                result.map_err(|error| inside(error, index, held.offset()))
+                result.map_err(|error| inside(held.located(error), index))
             }
         }
     }
@@ -83,7 +83,7 @@ impl Shown {
                 let (index, rest) = first(records, path)?;
                 let (held, spot) = records.record(index)?;
                 let found = held.find(spot, rest, |found| Ok(in_either!(found, view => view.spot())));
-                let spot = found.map_err(|error| inside(error, index, held.offset()))?;
+                let spot = found.map_err(|error| inside(held.located(error), index))?;
                 Ok(Self::Value(held, spot))
             }
         }
@@ -194,8 +194,7 @@ fn decoded(found: &Found<'_>, held: &Held, record: Option<Spot>) -> Result<Varia
 }
 
 fn range_of(found: &Found<'_>, held: &Held) -> Result<[u64; 2]> {
-    let range = in_either!(found, view => view.range())?;
-    Ok([range.start, range.end].map(|at| held.offset() + at as u64))
+    in_either!(found, view => view.range()).map(|range| held.range(range))
 }
 
 fn slice_of_records(records: &Records, begin: i64, end: i64) -> Result<VarArray> {

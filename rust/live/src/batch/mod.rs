@@ -1,5 +1,6 @@
 //! Batches: encodes and decodes many values on several threads, in order.
 
+pub mod blocks;
 pub mod failed;
 pub mod gathering;
 pub mod records;

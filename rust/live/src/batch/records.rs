@@ -11,6 +11,7 @@ use variant_codec::{Error, ErrorKind, Limits, frames};
 use variant_engine::{self as engine, OwnArray, OwnedBytes, Reader, Slots};
 
 use crate::batch;
+use crate::batch::blocks::{Opened, blocks};
 use crate::batch::failed::{Failed, Reasons};
 use crate::batch::gathering::{Gathering, fill_part};
 use crate::batch::spread::{ITEM_COST, Items as _, item, own_if, spread};
@@ -24,13 +25,21 @@ use crate::threads::progress;
 use crate::thresholds::PART_BYTES;
 use crate::value;
 
-/// Encodes all values as records for a file, each prefixed with its length as a little-endian u32. Returns
-/// the records in consecutive parts.
+/// Encodes all values as records for a file, each prefixed with its length as a little-endian u32, and in blocks if
+/// they are to be compressed. Returns the records in consecutive parts.
 ///
 /// # Errors
 /// Fails with the values that cannot be encoded, such as values that have a meaning only in the running game.
-pub fn frame(values: &AnyArray, full_objects: bool) -> Result<Vec<Vec<u8>>, Failed> {
-    frame_with(values, full_objects, true)
+pub fn frame(values: &AnyArray, full_objects: bool, compress: bool) -> Result<Vec<Vec<u8>>, Failed> {
+    in_blocks(frame_with(values, full_objects, true)?, values.len(), compress)
+}
+
+/// Puts the parts of `count` records into [blocks()].
+///
+/// # Errors
+/// Fails with the last record if memory runs out.
+pub(crate) fn in_blocks(parts: Vec<Vec<u8>>, count: usize, compress: bool) -> Result<Vec<Vec<u8>>, Failed> {
+    blocks(parts, compress).map_err(|error| Failed::one(count.saturating_sub(1), error))
 }
 
 /// As [`frame`], but values that would be read as different values are errors only if `is_strict`.
@@ -49,15 +58,16 @@ fn frame_with(values: &AnyArray, full_objects: bool, is_strict: bool) -> Result<
 ///
 /// # Errors
 /// Fails with the buffers that are not strictly encoded values.
-pub fn frame_encoded(buffers: &AnyArray) -> Result<Vec<Vec<u8>>, Failed> {
+pub fn frame_encoded(buffers: &AnyArray, compress: bool) -> Result<Vec<Vec<u8>>, Failed> {
     let buffers = batch::owned(buffers);
     let limits = Limits { allow_objects: true, ..Limits::for_save_files() };
-    frame_each(buffers.len(), true, Reasons::First, |index, part, &mut ()| {
+    let parts = frame_each(buffers.len(), true, Reasons::First, |index, part, &mut ()| {
         let bytes = buffers[index].as_ref().map_err(Clone::clone)?;
         let bytes = engine::bytes(bytes.get());
         variant_codec::validate(bytes, &limits)?;
         frames::try_append(part, bytes)
-    })
+    })?;
+    in_blocks(parts, buffers.len(), compress)
 }
 
 /// Encodes `count` values as records with `append`, in consecutive parts. All calls for the values of one
@@ -100,7 +110,8 @@ pub fn frame_each<K: Default>(
 /// # Errors
 /// Fails with the values that cannot be encoded, or with the last value if the buffer would be too large.
 pub fn pack(values: &AnyArray, full_objects: bool) -> Result<PackedByteArray, Failed> {
-    join(&frame_with(values, full_objects, false)?, values.len())
+    let parts = frame_with(values, full_objects, false)?;
+    join(&in_blocks(parts, values.len(), false)?, values.len())
 }
 
 /// Joins the parts of `count` records into one buffer.
@@ -178,10 +189,7 @@ impl<'a> UnpackedPart<'a> {
 
 /// The records of a buffer, which are unpacked in steps.
 pub struct Unpacking {
-    bytes: OwnedBytes,
-    records: Vec<Range<usize>>,
-    /// The error after the last valid record, if any.
-    broken: Option<Error>,
+    opened: Opened,
     limits: Limits,
     /// The share of the limits that the records so far have used.
     spent: Spent,
@@ -193,10 +201,9 @@ pub struct Unpacking {
 impl Unpacking {
     /// Prepares to unpack the records of a buffer.
     pub fn of(bytes: PackedByteArray, limits: Limits) -> Self {
-        let bytes = OwnedBytes::new(bytes);
-        let (records, broken) = frames::records(bytes.get().as_slice(), &limits);
+        let opened = Opened::of(bytes, &limits);
         let (values, created) = (OwnArray::new(), CreatedObjects::default());
-        Self { bytes, records, broken, limits, spent: Spent::default(), values, created, failed: None }
+        Self { opened, limits, spent: Spent::default(), values, created, failed: None }
     }
 
     /// Unpacks up to `count` more records, and returns whether any are left. Discards the values of records
@@ -205,7 +212,7 @@ impl Unpacking {
     pub fn step(&mut self, count: usize) -> bool {
         // A thread does not know how much of the limits the others have used, so several threads need limits
         // that admit all of the data.
-        let parallel = !self.limits.allow_objects && self.limits.admit_all_of(self.bytes.get().len());
+        let parallel = !self.limits.allow_objects && self.limits.admit_all_of(self.opened.bytes.get().len());
         if !parallel {
             return self.step_with(count, |decoding, input, part| decoding.decode(input, part));
         }
@@ -237,12 +244,13 @@ impl Unpacking {
         run: impl for<'a> FnOnce(&UnpackedPart<'a>, Slots<'_>, &mut Decoding<'a>),
     ) -> bool {
         let start = self.values.len();
-        let records = &self.records[start..];
+        let records = &self.opened.records[start..];
         let records = &records[..count.min(records.len())];
         let mut decoding = Decoding::strict(&self.limits);
         decoding.spent = std::mem::take(&mut self.spent);
         let gathering = Gathering::ending_at_first();
-        let part = UnpackedPart { records, bytes: &self.bytes, limits: &self.limits, gathering: &gathering };
+        let part =
+            UnpackedPart { records, bytes: &self.opened.bytes, limits: &self.limits, gathering: &gathering };
         let filled = Slots::of_variants(records.len(), |slots| run(&part, slots, &mut decoding));
         let mut values = filled.map(|(values, ())| values).unwrap_or_else(|error| {
             gathering.add_failed(0, error);
@@ -256,7 +264,7 @@ impl Unpacking {
             self.failed = Some((start + index, error));
         }
         self.values.append(values);
-        self.failed.is_none() && self.values.len() < self.records.len()
+        self.failed.is_none() && self.values.len() < self.opened.records.len()
     }
 
     /// Whether unpacking creates objects, so that setters run.
@@ -266,14 +274,17 @@ impl Unpacking {
 
     /// The number of unpacked records, and the number of all records.
     pub fn progress(&self) -> (usize, usize) {
-        (self.values.len(), self.records.len())
+        (self.values.len(), self.opened.records.len())
     }
 
     /// The unpacked values.
     pub fn finish(self) -> Unpacked {
-        let failed = self.failed.or_else(|| self.broken.map(|error| (self.records.len(), error)));
+        let Self { mut opened, values, created, failed, .. } = self;
+        let broken = opened.broken.take().map(|error| (opened.records.len(), error));
+        let failed = failed.map(|(index, error)| (index, opened.located(error))).or(broken);
         if failed.is_some()
-            && let Ok(contents) = frames::recognise(engine::bytes(self.bytes.get()), |_| true)
+            && let Ok(contents) =
+                frames::recognise(&engine::bytes(opened.bytes.get())[..opened.len], |_| true)
             && let Some(format) = contents.refusal()
         {
             // Values that were read from another format are meaningless.
@@ -281,7 +292,7 @@ impl Unpacking {
             let (values, created) = (OwnArray::new(), CreatedObjects::default());
             return Unpacked { values, created, end: 0, failed };
         }
-        let end = self.values.len().checked_sub(1).map_or(0, |last| self.records[last].end);
-        Unpacked { values: self.values, created: self.created, end, failed }
+        let end = opened.end(values.len());
+        Unpacked { values, created, end, failed }
     }
 }

@@ -8,7 +8,7 @@ use variant_codec::{Error, Limits};
 use variant_engine::Reader;
 
 use crate::batch::failed::Failed;
-use crate::batch::records::{Unpacked, Unpacking};
+use crate::batch::records::{Unpacked, Unpacking, in_blocks};
 use crate::batch::spread::own_if;
 use crate::classes::graph::Graph;
 use crate::classes::registry::Registry;
@@ -16,12 +16,13 @@ use crate::classes::tagging::Tagging;
 use crate::encode::walker::element;
 use crate::value;
 
-/// Encodes all values as records, each prefixed with its length as a little-endian u32.
+/// Encodes all values as records, each prefixed with its length as a little-endian u32, and in blocks if they are to be
+/// compressed.
 ///
 /// # Errors
 /// Fails with the first value that cannot be encoded, or that shares an object with an earlier one. Records are read
 /// one by one, so a reader would create two objects.
-pub fn frame(values: &AnyArray, registry: &Registry) -> Result<Vec<Vec<u8>>, Failed> {
+pub fn frame(values: &AnyArray, registry: &Registry, compress: bool) -> Result<Vec<Vec<u8>>, Failed> {
     let reader = Reader::new();
     let values = own_if(true, reader, values);
     let elements = reader.elements(&values);
@@ -42,7 +43,7 @@ pub fn frame(values: &AnyArray, registry: &Registry) -> Result<Vec<Vec<u8>>, Fai
         };
         frame().map_err(|error| Failed::one(index, error))?;
     }
-    Ok(vec![part])
+    in_blocks(vec![part], elements.len(), compress)
 }
 
 /// Decodes all records of a buffer.

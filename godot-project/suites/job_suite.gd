@@ -331,6 +331,10 @@ func test_objects_of_registered_classes() -> bool:
 			checks.same_int("after all were made", 3000, result.value[2999].made_before)
 			checks.truth("a cycle", result.value[0].next == result.value[2999] and result.value[1].title == "pawn 1")
 			checks.same_int("on the main thread", 0, listener.off_main)
+			for index in range(1, listener.progress.size()):
+				checks.truth("progress", listener.progress[index].x > listener.progress[index - 1].x, str(listener.progress))
+			if not waits:
+				checks.same_value("to its end", Vector2i(1000, 1000), listener.progress[-1])
 			result.value.map(func(pawn: Pawn) -> void: pawn.free())
 	for frames: int in [0, 1, 2, 3, 5, 8]:
 		var job := classes.load_async(PATH)

@@ -67,12 +67,25 @@ func test_objects() -> bool:
 			checks.truth("load", loaded.is_ok() and loaded.value["hero"] is Hero, loaded.message)
 			checks.truth("one object", loaded.value["hero"] == loaded.value["again"] and loaded.value["hero"].title == "Ren")
 			checks.same_value("load_summary", {"day": 3}, _classes.load_summary(PATH).value)
+		var other := Hero.new()
+		checks.truth("load_into", _classes.load_into(other, PATH).path == "" and not _classes.load_into(other, PATH).is_ok() and not _classes.load_into(null, PATH).is_ok())
+		_classes.save(PATH, hero)
+		var into := _classes.load_into(other, PATH)
+		checks.truth("load_into an object", into.is_ok() and into.value == other and other.title == "Ren", into.message)
+		# What remains of a damaged save is plain data.
+		var bytes := FileAccess.get_file_as_bytes(PATH)
+		_write(bytes.slice(0, -1))
+		for loaded: FastVariantResult in [_classes.load(PATH), _classes.load_async(PATH).wait_to_finish(), _classes.load_into(other, PATH)]:
+			checks.truth("damaged", loaded.error == FastVariantCodec.BAD_SAVE and loaded.value is Dictionary, loaded.message)
+			checks.truth("has plain data", _classes.from_plain(loaded.value).title == "Ren")
+		_classes.save(PATH, hero)
 	_classes.compress = false
 	Engine.print_error_messages = false
 	var refused := FastVariantCodec.save(PATH, {"hero": hero})
 	checks.truth("objects need their classes", "register its class" in refused.message and refused.path == ".\"hero\"", refused.message)
 	refused = _classes.save(PATH, 1, {"hero": hero})
 	checks.same_value("a summary is plain", [FastVariantCodec.OBJECT_REFUSED, ".\"summary\".\"hero\""], [refused.error, refused.path])
+	checks.truth("its message", "a summary takes no objects" in refused.message, refused.message)
 	for bad: String in ["", "user://no such folder/x"]:
 		checks.truth("save to \"%s\"" % bad, not FastVariantCodec.save(bad, 1).is_ok())
 		checks.truth("save_async to \"%s\"" % bad, not FastVariantCodec.save_async(bad, 1).wait_to_finish().is_ok())

@@ -41,6 +41,7 @@ const SURFACE: Dictionary[StringName, Array] = {
 		"save(path, value, [summary]) -> FastVariantResult",
 		"load(path, [limits]) -> FastVariantResult",
 		"load_summary(path, [limits]) -> FastVariantResult",
+		"load_into(target, path, [limits]) -> FastVariantResult",
 		"save_async(path, value, [summary]) -> FastVariantJob",
 		"load_async(path, [limits]) -> FastVariantJob",
 		"compress",

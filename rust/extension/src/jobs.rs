@@ -554,8 +554,12 @@ struct LoadValue {
 
 impl Slices for LoadValue {
     fn step(&mut self, _count: usize) -> bool {
-        let value = self.found.decode(|input, part| Decoding::strict(&self.limits).decode(input, part));
-        self.value = Some(value.and_then(|(built, _)| Value::of(built)));
+        self.value = Some(if self.found.is_damaged() {
+            self.found.plain(&self.limits)
+        } else {
+            let value = self.found.decode(|input, part| Decoding::strict(&self.limits).decode(input, part));
+            value.and_then(|(built, _)| Value::of(built))
+        });
         false
     }
 
@@ -572,6 +576,9 @@ impl Slices for LoadValue {
         value.map_or(Outcome::Cancelled, |value| Outcome::LoadedValue(found.loaded(value), path))
     }
 }
+
+/// The progress of a load of objects when it is done. Reading and setting properties take about half of the time each.
+const PERMILLE: usize = 1000;
 
 struct LoadObjects {
     found: Found,
@@ -591,6 +598,7 @@ enum Objects {
 impl LoadObjects {
     fn next(&self, state: Objects) -> Result<Objects> {
         Ok(match state {
+            Objects::Unread(limits, _) if self.found.is_damaged() => Objects::Done(self.found.plain(&limits)),
             Objects::Unread(limits, registry) => {
                 let (registry, (input, part)) = (registry.take(), self.found.value());
                 let reading = Reading::of(move |host| {
@@ -621,10 +629,14 @@ impl Slices for LoadObjects {
     }
 
     fn progress(&self) -> (usize, usize) {
-        match &self.state {
-            Objects::Incomplete(value) => value.with(|value| value.progress()),
-            state => (matches!(state, Objects::Done(_)).into(), 1),
-        }
+        let share = |(done, all): (usize, usize)| PERMILLE / 2 * done / all.max(1);
+        let done = match &self.state {
+            Objects::Reading(value) => share((value.with(|value| value.position()), self.found.size())),
+            Objects::Incomplete(value) => PERMILLE / 2 + share(value.with(|value| value.progress())),
+            Objects::Done(_) => PERMILLE,
+            Objects::Unread(..) | Objects::Lost => 0,
+        };
+        (done, PERMILLE)
     }
 
     fn runs_scripts(&self) -> bool {

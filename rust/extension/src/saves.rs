@@ -10,6 +10,7 @@ use variant_codec::saves::{self, Content};
 use variant_codec::{Error, ErrorKind, Limits, Result};
 use variant_engine::{self as engine, OwnArray, OwnedBytes, Slots};
 use variant_live::decode::built::{Built, CreatedObjects};
+use variant_live::decode::decoding::Decoding;
 use variant_live::decode::input::Input;
 use variant_live::encode::walker::Objects;
 use variant_live::value;
@@ -38,6 +39,10 @@ impl AsRef<[u8]> for Chunk {
 /// Fails if the summary cannot be encoded, or the file would be too large.
 pub fn chunks(summary: &Variant, value: PackedByteArray, compress: bool) -> Result<Vec<Chunk>> {
     let summary = value::encode(summary, Objects::Refused, true)
+        .map_err(|error| match error.kind() {
+            ErrorKind::Object(_) => error.with_kind(ErrorKind::Object("a summary takes no objects".into())),
+            _ => error,
+        })
         .map_err(|error| error.inside(Step::text_key("summary")))?;
     let content = if compress || saves::looks_compressed(engine::bytes(&value)) {
         let zstd = value.compress(CompressionMode::ZSTD).map_err(|()| ErrorKind::OutOfMemory(value.len()))?;
@@ -147,6 +152,26 @@ impl Found {
         Ok(Self { content, part, is_compressed, damage, bytes })
     }
 
+    /// The number of bytes of the encoded value.
+    pub fn size(&self) -> usize {
+        self.part.len()
+    }
+
+    /// Whether the save is damaged: what can still be read of it must not run scripts.
+    pub fn is_damaged(&self) -> bool {
+        self.damage.is_some()
+    }
+
+    /// Decodes the value as plain data, without objects.
+    ///
+    /// # Errors
+    /// Fails if the value is invalid, or has objects in the engine's own format.
+    pub fn plain(&self, limits: &Limits) -> Result<Value> {
+        let limits = Limits { allow_objects: false, ..limits.clone() };
+        let built = self.decode(|input, part| Decoding::strict(&limits).decode(input, part));
+        built.and_then(|(built, _)| Value::of(built))
+    }
+
     /// Decodes the value with `decode`, which gets a part of its input.
     ///
     /// # Errors
@@ -178,7 +203,8 @@ impl Found {
     }
 }
 
-/// Reads the value of a save, or of a file with one record or one value. `decode` decodes a part of its input.
+/// Reads the value of a save, or of a file with one record or one value. `decode` decodes a part of its input, unless the
+/// save is damaged.
 ///
 /// # Errors
 /// Fails if the file is damaged or something else, or if `decode` fails.
@@ -188,7 +214,8 @@ pub fn load(
     decode: impl FnOnce(&Input<'_>, Range<usize>) -> Result<Built>,
 ) -> std::result::Result<Loaded, Damaged> {
     let found = Found::of(bytes, limits)?;
-    let value = found.decode(decode).and_then(Value::of);
+    let value =
+        if found.is_damaged() { found.plain(limits) } else { found.decode(decode).and_then(Value::of) };
     found.loaded(value)
 }
 

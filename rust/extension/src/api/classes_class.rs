@@ -275,8 +275,9 @@ impl FastVariantClasses {
         })
     }
 
-    /// Loads the value that [method save] wrote to the file at [param path]. Prints nothing. Otherwise works like
-    /// [method FastVariantCodec.load] and [method try_decode] with the same [param limits].
+    /// Loads the value that [method save] wrote to the file at [param path]. Prints nothing. What can still be read of a
+    /// damaged save is plain data, for [method from_plain]. Otherwise works like [method FastVariantCodec.load] and
+    /// [method try_decode] with the same [param limits].
     #[func(gd_self)]
     fn load(
         this: Gd<Self>,
@@ -284,13 +285,31 @@ impl FastVariantClasses {
         #[opt(default = OptionalLimits::NULL)] limits: OptionalLimits,
     ) -> Gd<FastVariantResult> {
         guard("FastVariantClasses.load", || {
-            FastVariantResult::of(load_registered(&path, &class_limits(limits), &Self::registry(&this)))
+            FastVariantResult::of(load_registered(&path, &class_limits(limits), &Self::registry(&this), None))
+        })
+    }
+
+    /// Loads the file at [param path] into [param target], such as a Node in the scene, as [method try_decode_into] does
+    /// with the same [param limits]. Otherwise works like [method load].
+    #[func(gd_self)]
+    fn load_into(
+        this: Gd<Self>,
+        target: Option<Gd<Object>>,
+        path: GString,
+        #[opt(default = OptionalLimits::NULL)] limits: OptionalLimits,
+    ) -> Gd<FastVariantResult> {
+        guard("FastVariantClasses.load_into", || match Self::target(target) {
+            Ok(target) => {
+                let (registry, limits) = (Self::registry(&this), class_limits(limits));
+                FastVariantResult::of(load_registered(&path, &limits, &registry, Some(target)))
+            }
+            Err(error) => FastVariantResult::failed(&error),
         })
     }
 
     /// Loads the file at [param path] as [method load] does with the same [param limits], in the background, after saves
     /// started earlier. The main thread creates the objects in slices of about 2 ms per frame, so that a large save does
-    /// not stop the game. On the web and on Windows for ARM, the value is read
+    /// not stop the game; it takes several times as long as [method load]. Progress is counted in parts of 1,000. On the web and on Windows for ARM, the value is read
     /// in one frame, and then the properties are set in slices.
     ///
     /// If you start the job on another thread, it is done when the call returns.
@@ -305,7 +324,7 @@ impl FastVariantClasses {
             job_class::start(if is_main_thread() {
                 Job::load_value_registered(&path, limits, registry)
             } else {
-                Job::done(load_registered(&path, &limits, &registry))
+                Job::done(load_registered(&path, &limits, &registry, None))
             })
         })
     }
@@ -548,9 +567,12 @@ impl FastVariantClasses {
         bytes: PackedByteArray,
         limits: &Limits,
     ) -> Result<(Variant, usize)> {
+        Self::read(this, bytes, limits, Some(Self::target(target)?))
+    }
+
+    fn target(target: Option<Gd<Object>>) -> Result<HeldObject> {
         let target = HeldObject::of(target.to_variant());
-        let target = target.ok_or_else(|| Error::argument("target: expected an object, found null"))?;
-        Self::read(this, bytes, limits, Some(target))
+        target.ok_or_else(|| Error::argument("target: expected an object, found null"))
     }
 
     // The caller has never seen the bytes in between, so an offset has no meaning.
@@ -565,10 +587,15 @@ impl FastVariantClasses {
     }
 }
 
-/// Loads a save whose objects are of registered classes.
-fn load_registered(path: &GString, limits: &Limits, registry: &Arc<Registry>) -> Outcome {
+/// Loads a save whose objects are of registered classes, into `target` if given.
+fn load_registered(
+    path: &GString,
+    limits: &Limits,
+    registry: &Arc<Registry>,
+    target: Option<HeldObject>,
+) -> Outcome {
     load_value(path, limits, |input, part| {
-        Decoding::strict(limits).decode_registered(input, part, registry, None).map(|(built, _)| built)
+        Decoding::strict(limits).decode_registered(input, part, registry, target).map(|(built, _)| built)
     })
 }
 

@@ -153,7 +153,7 @@ impl Class {
             let (former, present) = (text("renamed", &former)?, text("renamed", &present)?);
             let Some(&position) = positions.get(&present) else {
                 return fail(format!(
-                    "`renamed` names {}, which is not a property that is written",
+                    "`renamed` names {}, which is not a property that is written; expected {{former name: present name}}",
                     quoted(&present)
                 ));
             };

@@ -82,14 +82,14 @@ impl Fitting {
             (Declared::Container(ty, types), Some(found)) if *ty == found => match types {
                 None => Ok(value),
                 Some(ElementTypes(known)) => match known.get() {
-                    Some(known) => self.with_types(value, known),
+                    Some(known) => self.with_types(value, known, host),
                     // The getter runs without a lock, because it may decode, too.
                     None => {
                         let (held, name) = (object.value().clone(), property.clone());
                         let types = host.call(move || {
                             HeldObject::of(held).map_or(UNTYPED, |object| held_types(&object, &name))
                         });
-                        let typed = self.with_types(value, &types);
+                        let typed = self.with_types(value, &types, host);
                         if !is_target && types != UNTYPED {
                             let _ = known.set(types);
                         }
@@ -102,19 +102,19 @@ impl Fitting {
     }
 
     /// Gives a container these element types, unless it has them.
-    pub fn with_types(&self, value: Variant, types: &[ContainerType; 2]) -> Result<Variant> {
+    pub fn with_types(&self, value: Variant, types: &[ContainerType; 2], host: Host<'_>) -> Result<Variant> {
         if *types == UNTYPED || Reader::new().declared_types(&value) == *types {
             Ok(value)
         } else {
-            self.typed(&value, types)
+            self.typed(&value, types, host)
         }
     }
 
-    /// Copies a container into one with these element types.
+    /// Copies a container into one with these element types. Pauses before each element.
     ///
     /// # Errors
     /// Fails if an element cannot be converted, or two keys become one.
-    pub fn typed(&self, container: &Variant, types: &[ContainerType; 2]) -> Result<Variant> {
+    pub fn typed(&self, container: &Variant, types: &[ContainerType; 2], host: Host<'_>) -> Result<Variant> {
         let reader = Reader::new();
         let mut building = Building::new();
         let fitting = |declared: &ContainerType, value: &Variant| match declared {
@@ -135,6 +135,7 @@ impl Fitting {
                 return Err(ErrorKind::OutOfMemory(elements.len() * size_of::<Variant>()).into());
             }
             for index in 0..elements.len() {
+                host.pause(None);
                 let element = fitting(&types[0], element(&elements, index)?);
                 building.next_element();
                 building.put(element.map_err(|error| error.inside(Step::Index(index)))?);
@@ -145,9 +146,10 @@ impl Fitting {
             building.open_dictionary(&types[0], &types[1]);
             for index in 0..len {
                 let Some((key, value)) = reader.next_entry(&mut entries) else { break };
-                let at = |error: Error| error.inside(Step::KeyAt(index));
+                host.pause(None);
+                let inside = |error: Error| error.inside(Step::KeyAt(index));
                 let (key, value) =
-                    (fitting(&types[0], key).map_err(at)?, fitting(&types[1], value).map_err(at)?);
+                    (fitting(&types[0], key).map_err(inside)?, fitting(&types[1], value).map_err(inside)?);
                 building.next_key();
                 building.put(key);
                 building.next_value(true);

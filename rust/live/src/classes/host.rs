@@ -16,8 +16,13 @@ mod coroutine {
     use corosensei::{Coroutine, CoroutineResult, Yielder};
     use variant_codec::{ErrorKind, Result};
 
-    /// What a reader wants done before it continues: to run a script, or nothing.
-    type Request = Option<Box<dyn FnOnce()>>;
+    /// What a reader does.
+    enum Request {
+        /// It pauses, at this offset if it has gone on.
+        Pause(Option<usize>),
+        /// It wants a script to run.
+        Call(Box<dyn FnOnce()>),
+    }
 
     /// Enough for the deepest value. Most of it is never touched, so the system does not allocate it.
     const STACK_BYTES: usize = 8 << 20;
@@ -30,11 +35,11 @@ mod coroutine {
         /// The stack of the caller.
         pub const CALLER: Self = Self(None);
 
-        /// Ends the step, if the reader has steps.
+        /// Ends the step, if the reader has steps; `at` is the offset, if the reader has gone on.
         #[inline(always)]
-        pub fn pause(self) {
+        pub fn pause(self, at: Option<usize>) {
             if let Some(yielder) = self.0 {
-                yielder.suspend(None);
+                yielder.suspend(Request::Pause(at));
             }
         }
 
@@ -43,13 +48,16 @@ mod coroutine {
             let Some(yielder) = self.0 else { return function() };
             let result = Rc::new(Cell::new(None));
             let place = Rc::clone(&result);
-            yielder.suspend(Some(Box::new(move || place.set(Some(function())))));
+            yielder.suspend(Request::Call(Box::new(move || place.set(Some(function())))));
             result.take().expect("the step calls the function")
         }
     }
 
     /// A reader that is called in steps.
-    pub struct Reading<T: 'static>(Coroutine<(), Request, Result<T>>);
+    pub struct Reading<T: 'static> {
+        coroutine: Coroutine<(), Request, Result<T>>,
+        at: usize,
+    }
 
     impl<T> Reading<T> {
         /// Prepares to call `read`.
@@ -58,16 +66,25 @@ mod coroutine {
         /// Fails if there is no memory for its stack.
         pub fn of(read: impl FnOnce(Host<'_>) -> Result<T> + 'static) -> Result<Self> {
             let stack = DefaultStack::new(STACK_BYTES).map_err(|_| ErrorKind::OutOfMemory(STACK_BYTES))?;
-            Ok(Self(Coroutine::with_stack(stack, |yielder, ()| read(Host(Some(yielder))))))
+            let coroutine = Coroutine::with_stack(stack, |yielder, ()| read(Host(Some(yielder))));
+            Ok(Self { coroutine, at: 0 })
+        }
+
+        /// The offset of the last pause.
+        pub fn position(&self) -> usize {
+            self.at
         }
 
         /// Does one step. Returns the result after the last step, after which there must be no other.
         pub fn step(&mut self) -> Option<Result<T>> {
             // The reader gets what a script has made in the same step, so that it owns that if it is dropped.
             loop {
-                match self.0.resume(()) {
-                    CoroutineResult::Yield(Some(script)) => script(),
-                    CoroutineResult::Yield(None) => return None,
+                match self.coroutine.resume(()) {
+                    CoroutineResult::Yield(Request::Call(script)) => script(),
+                    CoroutineResult::Yield(Request::Pause(at)) => {
+                        self.at = at.unwrap_or(self.at);
+                        return None;
+                    }
                     CoroutineResult::Return(result) => return Some(result),
                 }
             }
@@ -91,7 +108,7 @@ mod whole {
         pub const CALLER: Self = Self(PhantomData);
 
         /// Does nothing.
-        pub fn pause(self) {}
+        pub fn pause(self, _at: Option<usize>) {}
 
         /// Calls a function that may run scripts.
         pub fn call<R>(self, function: impl FnOnce() -> R) -> R {
@@ -109,6 +126,11 @@ mod whole {
         /// Never.
         pub fn of(read: impl FnOnce(Host<'_>) -> Result<T> + 'static) -> Result<Self> {
             Ok(Self(Some(Box::new(|| read(Host::CALLER)))))
+        }
+
+        /// The start.
+        pub fn position(&self) -> usize {
+            0
         }
 
         /// Reads everything.

@@ -157,7 +157,7 @@ impl NewObject {
                     continue;
                 }
                 let reason = format!(
-                    "`upgrade` of class {name} from version {version} returned {}, which is not a property of the class",
+                    "`upgrade` of class {name} from version {version} returned {}, which is not a property of the class; erase it, or set `ignore_unknown`",
                     quoted(&key)
                 );
                 return Err(fail(Error::object(reason)));
@@ -194,7 +194,7 @@ impl NewObject {
             match property.declared {
                 // The engine's description of a property may hide element types.
                 Declared::Container(..) if !is_taken => {
-                    let typed = fitting.with_types(value, &held_types()).map_err(fail)?;
+                    let typed = fitting.with_types(value, &held_types(), Host::CALLER).map_err(fail)?;
                     containers.push(typed.clone());
                     is_taken = set(&typed)?;
                 }

@@ -149,8 +149,8 @@ impl<'h> ObjectReader<'h> {
 
     /// Ends a step of a reader that has steps.
     #[inline(always)]
-    pub fn pause(&self) {
-        self.host.pause();
+    pub fn pause(&self, at: usize) {
+        self.host.pause(Some(at));
     }
 
     pub fn limits(&self) -> &Limits {
@@ -379,7 +379,7 @@ impl<'h> ObjectReader<'h> {
             Kind::Container(ty, types) if is_first => *types = self.types(*ty, &value)?,
             Kind::Container(ty, types) => {
                 expect(&value, *ty)?;
-                frame.value = self.fitting.typed(&value, types)?;
+                frame.value = self.fitting.typed(&value, types, self.host)?;
             }
             Kind::Plain => {
                 expect(&value, VariantType::Dictionary)?;

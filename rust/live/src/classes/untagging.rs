@@ -144,7 +144,7 @@ impl<'s> Sink for Untagging<'_, 's> {
 
     #[inline(always)]
     fn begin_array(&mut self, len: usize, element: ElementType<'_>) -> Result<ArrayFrame> {
-        self.objects.pause();
+        self.objects.pause(self.value_at);
         self.check_element(element)?;
         self.builder.begin_array(len, element)
     }
@@ -156,7 +156,7 @@ impl<'s> Sink for Untagging<'_, 's> {
         key: ElementType<'_>,
         value: ElementType<'_>,
     ) -> Result<Option<DictionaryFrame>> {
-        self.objects.pause();
+        self.objects.pause(self.value_at);
         let is_untyped = key == ElementType::Untyped && value == ElementType::Untyped;
         if !self.objects.takes_plain() && is_untyped && tag::is_first_key(self.data, self.value_at) {
             self.objects.begin(self.value_at, len, self.builder.building.is_detached());

@@ -1,0 +1,420 @@
+//! A frame as bits, beside one or two earlier frames.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::bits::{BitReader, BitWriter};
+use crate::coding::{self, Masks, Parameters, Span};
+use crate::error::{Error, Result};
+use crate::frame::{Frame, MOST_ENTITIES, MOST_ID};
+use crate::row::Fields;
+use crate::schema::{Field, Lanes, Schema};
+
+/// From this number of rows on, a template takes fewer bits than it saves.
+const LEAST_ROWS: usize = 4;
+
+/// The frames that a difference refers to. Both sides have them.
+#[derive(Clone, Copy)]
+pub struct References<'f> {
+    /// The frame that the difference changes.
+    pub base: &'f Frame,
+    /// An earlier one, from which, with `base`, the new one is predicted.
+    pub earlier: Option<(&'f Frame, Span)>,
+}
+
+/// An entity of the baseline.
+struct Known {
+    /// Its indexes in the baseline and in the new frame, which lacks it if it was removed.
+    base: usize,
+    new: Option<usize>,
+    mask: u64,
+    /// The offset of its prediction.
+    predicted: usize,
+    /// Whether its change or its removal is sent.
+    is_sent: bool,
+}
+
+/// An entity that the baseline does not have.
+struct Added {
+    new: usize,
+    is_sent: bool,
+}
+
+/// A difference before it is written.
+pub struct Difference<'f> {
+    schema: &'f Schema,
+    new: &'f Arc<Frame>,
+    references: References<'f>,
+    known: Vec<Known>,
+    added: Vec<Added>,
+    predicted: Vec<u32>,
+}
+
+/// Something that may be sent or wait.
+pub struct Item {
+    pub id: u32,
+    /// The approximate number of bits.
+    pub bits: usize,
+    place: Place,
+}
+
+enum Place {
+    Known(usize),
+    Added(usize),
+}
+
+impl<'f> Difference<'f> {
+    /// Compares frames.
+    pub fn of(schema: &'f Schema, new: &'f Arc<Frame>, references: References<'f>) -> Self {
+        let base = references.base;
+        let mut difference = Self {
+            schema,
+            new,
+            references,
+            known: Vec::with_capacity(base.len()),
+            added: Vec::new(),
+            predicted: Vec::new(),
+        };
+        let lanes = schema.lanes();
+        let mut prediction = vec![0; lanes];
+        let mut predictor = Predictor::new(schema, references);
+        let mut next = 0;
+        for (at, id) in base.ids.iter().enumerate() {
+            while new.ids.get(next).is_some_and(|new| new < id) {
+                difference.added.push(Added { new: next, is_sent: true });
+                next += 1;
+            }
+            let mut known = Known { base: at, new: None, mask: 0, predicted: 0, is_sent: true };
+            if new.ids.get(next) == Some(id) {
+                predictor.predict(at, &mut prediction);
+                let actual = new.fields(schema, next);
+                known.mask = coding::mask(schema, (&prediction, base.fields(schema, at).1), actual);
+                known.new = Some(next);
+                if known.mask != 0 {
+                    known.predicted = difference.predicted.len();
+                    difference.predicted.extend_from_slice(&prediction);
+                }
+                next += 1;
+            }
+            difference.known.push(known);
+        }
+        difference.added.extend((next..new.len()).map(|new| Added { new, is_sent: true }));
+        difference
+    }
+
+    fn predicted(&self, known: &Known) -> &[u32] {
+        &self.predicted[known.predicted..][..self.schema.lanes()]
+    }
+
+    /// What may wait, with its approximate size.
+    pub fn items(&self) -> Vec<Item> {
+        let mut items = Vec::new();
+        let row_bits = |mask: u64, (_, variants): Fields<'_>| {
+            let fields = self.schema.fields().iter().enumerate();
+            fields
+                .filter(|(index, _)| mask >> index & 1 == 1)
+                .map(|(_, field)| field.lanes.most_bits() + field.variant(variants).len() * 8)
+                .sum::<usize>()
+        };
+        for (index, known) in self.known.iter().enumerate() {
+            let bits = match known.new {
+                None => 8,
+                Some(_) if known.mask == 0 => continue,
+                // Differences take about half of what the values take.
+                Some(new) => 4 + row_bits(known.mask, self.new.fields(self.schema, new)) / 2,
+            };
+            items.push(Item { id: self.references.base.ids[known.base], bits, place: Place::Known(index) });
+        }
+        for (index, added) in self.added.iter().enumerate() {
+            let bits = 8 + row_bits(u64::MAX, self.new.fields(self.schema, added.new));
+            items.push(Item { id: self.new.ids[added.new], bits, place: Place::Added(index) });
+        }
+        items
+    }
+
+    /// Chooses whether an item is sent.
+    pub fn send(&mut self, item: &Item, is_sent: bool) {
+        match item.place {
+            Place::Known(index) => self.known[index].is_sent = is_sent,
+            Place::Added(index) => self.added[index].is_sent = is_sent,
+        }
+    }
+
+    /// Writes what is sent.
+    pub fn write(&self, bits: &mut BitWriter) {
+        let Self { schema, new, references, .. } = *self;
+        let sent = |known: &&Known| known.is_sent;
+        let removed = self.known.iter().filter(sent).filter(|known| known.new.is_none());
+        write_ids(bits, removed.map(|known| references.base.ids[known.base]));
+        let added = || self.added.iter().filter(|added| added.is_sent).map(|added| added.new);
+        write_ids(bits, added().map(|index| new.ids[index]));
+        let rows: Vec<Fields<'_>> = added().map(|index| new.fields(schema, index)).collect();
+        if !rows.is_empty() {
+            write_rows(schema, bits, &rows);
+        }
+        let mut parameters = Parameters::new(schema);
+        let changed = |known: &&Known| known.is_sent && known.mask != 0;
+        for known in self.known.iter().filter(changed) {
+            let actual = new.fields(schema, known.new.unwrap_or_default());
+            parameters.note(schema, known.mask, self.predicted(known), actual.0);
+        }
+        // What is removed is no longer there.
+        let there = || self.known.iter().filter(|known| !(known.is_sent && known.new.is_none()));
+        if there().next().is_none() {
+            return;
+        }
+        let waits = |known: &Known| !known.is_sent;
+        let has_waiting = there().any(waits);
+        bits.bit(has_waiting);
+        write_flags(bits, there().map(|known| changed(&known)));
+        if has_waiting {
+            there().filter(|known| !changed(known)).for_each(|known| bits.bit(waits(known)));
+        }
+        if !there().any(|known| changed(&known)) {
+            return;
+        }
+        parameters.write(schema, bits);
+        let mut masks = Masks::default();
+        for known in there().filter(changed) {
+            let actual = new.fields(schema, known.new.unwrap_or_default());
+            masks.write(schema, bits, known.mask);
+            coding::write(schema, bits, &parameters, known.mask, self.predicted(known), actual);
+        }
+    }
+
+    /// The frame that the other side has after reading what is sent.
+    pub fn sent_frame(&self) -> Arc<Frame> {
+        let is_all_sent =
+            self.known.iter().all(|known| known.is_sent) && self.added.iter().all(|added| added.is_sent);
+        if is_all_sent {
+            return Arc::clone(self.new);
+        }
+        let (schema, base) = (self.schema, self.references.base);
+        let mut frame = Frame::new();
+        let mut added = self.added.iter().filter(|added| added.is_sent).map(|added| added.new).peekable();
+        for known in &self.known {
+            let id = base.ids[known.base];
+            while let Some(index) = added.next_if(|index| self.new.ids[*index] < id) {
+                frame.add(self.new.ids[index], self.new.fields(schema, index));
+            }
+            match known.new {
+                Some(new) if known.is_sent => frame.add(id, self.new.fields(schema, new)),
+                None if known.is_sent => {}
+                _ => frame.add(id, base.fields(schema, known.base)),
+            }
+        }
+        for index in added {
+            frame.add(self.new.ids[index], self.new.fields(schema, index));
+        }
+        Arc::new(frame)
+    }
+}
+
+/// Predicts entities of the baseline, in order.
+struct Predictor<'f> {
+    schema: &'f Schema,
+    references: References<'f>,
+    /// The index in the earlier frame of the next entity.
+    next: usize,
+}
+
+impl<'f> Predictor<'f> {
+    fn new(schema: &'f Schema, references: References<'f>) -> Self {
+        Self { schema, references, next: 0 }
+    }
+
+    #[inline(always)]
+    fn predict(&mut self, at: usize, into: &mut [u32]) {
+        let Self { schema, references: References { base, earlier }, .. } = *self;
+        let lanes = base.fields(schema, at).0;
+        let Some((earlier, span)) = earlier else { return into.copy_from_slice(lanes) };
+        let id = base.ids[at];
+        while earlier.ids.get(self.next).is_some_and(|known| *known < id) {
+            self.next += 1;
+        }
+        let is_there = earlier.ids.get(self.next) == Some(&id);
+        let before = is_there.then(|| earlier.fields(schema, self.next).0);
+        coding::predict(schema, lanes, before, span, into);
+    }
+}
+
+/// Reads the difference that [`Difference::write`] has written.
+///
+/// # Errors
+/// Fails if the bits are anything else.
+pub fn read(schema: &Schema, bits: &mut BitReader<'_>, references: References<'_>) -> Result<Frame> {
+    let base = references.base;
+    let removed = read_ids(bits)?;
+    let ids = read_ids(bits)?;
+    if base.len() - removed.len().min(base.len()) + ids.len() > MOST_ENTITIES {
+        return Err(Error::invalid(format!("over {MOST_ENTITIES} entities")));
+    }
+    if let Some(id) = ids.iter().find(|id| base.find(**id).is_some()) {
+        return Err(Error::invalid(format!("entity {id} is added, but the baseline has it")));
+    }
+    let added = read_rows(schema, bits, ids)?;
+    let mut gone = removed.iter().copied().peekable();
+    let there: Vec<usize> = (0..base.len()).filter(|at| gone.next_if_eq(&base.ids[*at]).is_none()).collect();
+    if let Some(id) = gone.next() {
+        return Err(Error::invalid(format!("entity {id} is removed, but the baseline does not have it")));
+    }
+    let mut frame = Frame::new();
+    frame.lanes.reserve((there.len() + added.len()) * schema.lanes());
+    let mut next_added = 0;
+    let mut add_until = |frame: &mut Frame, id: Option<u32>| {
+        while added.ids.get(next_added).is_some_and(|added| id.is_none_or(|id| *added < id)) {
+            frame.add(added.ids[next_added], added.fields(schema, next_added));
+            next_added += 1;
+        }
+    };
+    if !there.is_empty() {
+        let has_waiting = bits.bit()?;
+        let changed = read_flags(bits, there.len())?;
+        let mut waiting = Vec::new();
+        if has_waiting {
+            for changed in &changed {
+                waiting.push(!changed && bits.bit()?);
+            }
+        }
+        let any = changed.iter().any(|changed| *changed);
+        let parameters = if any { Parameters::read(schema, bits)? } else { Parameters::new(schema) };
+        let mut masks = Masks::default();
+        let mut predictor = Predictor::new(schema, references);
+        for (index, at) in there.into_iter().enumerate() {
+            let id = base.ids[at];
+            add_until(&mut frame, Some(id));
+            frame.add(id, base.fields(schema, at));
+            if waiting.get(index) == Some(&true) {
+                continue;
+            }
+            let row = frame.last_fields(schema);
+            predictor.predict(at, row.0);
+            if changed[index] {
+                let mask = masks.read(schema, bits)?;
+                if mask == 0 {
+                    return Err(coding::empty_mask());
+                }
+                coding::read(schema, bits, &parameters, mask, row)?;
+            }
+        }
+    }
+    add_until(&mut frame, None);
+    Ok(frame)
+}
+
+/// Writes the rows of new entities, as differences from a template if there are several.
+fn write_rows(schema: &Schema, bits: &mut BitWriter, rows: &[Fields<'_>]) {
+    let mut template = schema.row();
+    let has_template = rows.len() >= LEAST_ROWS;
+    bits.bit(has_template);
+    if has_template {
+        for (index, field) in schema.fields().iter().enumerate() {
+            let common = most_common(rows, field);
+            let lanes = field.first..field.first + field.lanes.count();
+            if let Lanes::Variant { .. } = field.lanes {
+                template.variants[field.first] = Arc::clone(&common.1[field.first]);
+            } else {
+                template.lanes[lanes.clone()].copy_from_slice(&common.0[lanes]);
+            }
+            schema.put(bits, common, index);
+        }
+    }
+    let mut parameters = Parameters::new(schema);
+    let masks: Vec<u64> =
+        rows.iter().map(|row| coding::mask(schema, (&template.lanes, &template.variants), *row)).collect();
+    for (row, mask) in rows.iter().zip(&masks) {
+        parameters.note(schema, *mask, &template.lanes, row.0);
+    }
+    parameters.write(schema, bits);
+    let mut written = Masks::default();
+    for (row, mask) in rows.iter().zip(&masks) {
+        written.write(schema, bits, *mask);
+        coding::write(schema, bits, &parameters, *mask, &template.lanes, *row);
+    }
+}
+
+/// The first row with the most common value of a field.
+fn most_common<'r>(rows: &[Fields<'r>], field: &Field) -> Fields<'r> {
+    let value = |row: &Fields<'r>| {
+        let lanes: &'r [u32] = row.0.get(field.first..field.first + field.lanes.count()).unwrap_or_default();
+        (lanes, field.variant(row.1))
+    };
+    let mut counts = HashMap::new();
+    rows.iter().for_each(|row| *counts.entry(value(row)).or_insert(0) += 1);
+    // The last of the most common ones in the reversed order.
+    *rows.iter().rev().max_by_key(|row| counts[&value(row)]).unwrap_or(&rows[0])
+}
+
+fn read_rows(schema: &Schema, bits: &mut BitReader<'_>, ids: Vec<u32>) -> Result<Frame> {
+    let mut added = Frame::new();
+    if ids.is_empty() {
+        return Ok(added);
+    }
+    let mut template = schema.row();
+    if bits.bit()? {
+        for index in 0..schema.fields().len() {
+            schema.take(bits, (&mut template.lanes, &mut template.variants), index)?;
+        }
+    }
+    let parameters = Parameters::read(schema, bits)?;
+    let mut masks = Masks::default();
+    for id in ids {
+        let mask = masks.read(schema, bits)?;
+        added.add(id, (&template.lanes, &template.variants));
+        coding::read(schema, bits, &parameters, mask, added.last_fields(schema))?;
+    }
+    Ok(added)
+}
+
+/// Writes ascending ids: their number, and the distance of each from the one before.
+fn write_ids(bits: &mut BitWriter, ids: impl Iterator<Item = u32> + Clone) {
+    bits.gamma(ids.clone().count() as u32 + 1);
+    let mut next = 0;
+    for id in ids {
+        bits.gamma(id - next + 1);
+        next = id + 1;
+    }
+}
+
+fn read_ids(bits: &mut BitReader<'_>) -> Result<Vec<u32>> {
+    let count = bits.gamma()? as usize - 1;
+    if count > MOST_ENTITIES || count > bits.left() {
+        return Err(Error::invalid(format!("{count} ids")));
+    }
+    let mut next = 0_u32;
+    (0..count)
+        .map(|_| {
+            let id = next.checked_add(bits.gamma()? - 1).filter(|id| *id <= MOST_ID);
+            let id = id.ok_or_else(|| Error::invalid("an id has more than 32 bits"))?;
+            next = id + 1;
+            Ok(id)
+        })
+        .collect()
+}
+
+/// Writes one bit for each flag, or the number of set ones and their distances.
+fn write_flags(bits: &mut BitWriter, flags: impl Iterator<Item = bool> + Clone) {
+    let places = || flags.clone().enumerate().filter(|(_, flag)| *flag).map(|(index, _)| index as u32);
+    let mut list = BitWriter::default();
+    write_ids(&mut list, places().collect::<Vec<_>>().into_iter());
+    let is_list = list.count() < flags.clone().count();
+    bits.bit(is_list);
+    if is_list {
+        write_ids(bits, places().collect::<Vec<_>>().into_iter());
+    } else {
+        flags.for_each(|flag| bits.bit(flag));
+    }
+}
+
+fn read_flags(bits: &mut BitReader<'_>, count: usize) -> Result<Vec<bool>> {
+    if !bits.bit()? {
+        return (0..count).map(|_| bits.bit()).collect();
+    }
+    let mut flags = vec![false; count];
+    for place in read_ids(bits)? {
+        *flags
+            .get_mut(place as usize)
+            .ok_or_else(|| Error::invalid("more entities than the baseline has"))? = true;
+    }
+    Ok(flags)
+}

@@ -23,6 +23,7 @@ use variant_live::classes::host::Reading;
 use variant_live::classes::registry::Registry;
 use variant_live::decode::built::CreatedObjects;
 use variant_live::decode::decoding::Decoding;
+use variant_live::nested::Nested;
 use variant_live::panics::catch_panic;
 use variant_live::threads::background::{self, Lane};
 use variant_live::threads::parked::Parked;
@@ -623,7 +624,8 @@ impl LoadObjects {
 impl Slices for LoadObjects {
     fn step(&mut self, _count: usize) -> bool {
         let state = std::mem::replace(&mut self.state, Objects::Lost);
-        let next = self.next(state).map_err(|error| self.found.placed(error));
+        let next =
+            Nested::enter().and_then(|_running| self.next(state)).map_err(|error| self.found.placed(error));
         self.state = next.unwrap_or_else(|error| Objects::Done(Err(error)));
         !matches!(self.state, Objects::Done(_))
     }

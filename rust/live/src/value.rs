@@ -294,11 +294,18 @@ impl Decoding<'_> {
         );
         let mut decoder = self.decoder(data);
         let mut untagging = Untagging::new(self.builder(Some(input)), objects, data);
-        let read = decoder.decode_only(&mut untagging).map_err(|error| match error.kind() {
+        let read = decoder.decode_only(&mut untagging).and_then(|end| untagging.check().map(|()| end));
+        let read = read.map_err(|error| match error.kind() {
             ErrorKind::ObjectsNotAllowed => error.with_kind(ErrorKind::Object(FULL_OBJECT.into())),
             _ => error,
         });
-        let incomplete = read.and_then(|end| Ok((untagging.finish()?.shifted(start), start + end)));
+        let incomplete = match read {
+            Ok(end) => Ok((untagging.finish().shifted(start), start + end)),
+            Err(error) => {
+                untagging.abandon(host);
+                Err(error)
+            }
+        };
         self.spent = decoder.spent();
         incomplete.map_err(|error| error.shifted(start))
     }

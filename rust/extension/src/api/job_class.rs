@@ -16,6 +16,7 @@ use super::result_class::FastVariantResult;
 use super::{report, summary};
 use crate::jobs::{Job, Outcome, take_unprinted};
 use variant_live::decode::built::CreatedObjects;
+use variant_live::threads::parked;
 
 /// A running [code]_async[/code] method of [FastVariantCodec] or [FastVariantClasses].
 ///
@@ -157,6 +158,7 @@ impl FastVariantJob {
         guard("FastVariantJob._frame", || {
             let job = Arc::clone(&this.bind().job);
             print_failures();
+            parked::sweep();
             // A save that nobody waits for stays until it is written, so that a failure is printed.
             if Self::is_abandoned(&this) && !job.is_writing() {
                 job.cancel();

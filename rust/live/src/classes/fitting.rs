@@ -135,7 +135,7 @@ impl Fitting {
                 return Err(ErrorKind::OutOfMemory(elements.len() * size_of::<Variant>()).into());
             }
             for index in 0..elements.len() {
-                host.pause(None);
+                host.pause(None)?;
                 let element = fitting(&types[0], element(&elements, index)?);
                 building.next_element();
                 building.put(element.map_err(|error| error.inside(Step::Index(index)))?);
@@ -146,7 +146,7 @@ impl Fitting {
             building.open_dictionary(&types[0], &types[1]);
             for index in 0..len {
                 let Some((key, value)) = reader.next_entry(&mut entries) else { break };
-                host.pause(None);
+                host.pause(None)?;
                 let inside = |error: Error| error.inside(Step::KeyAt(index));
                 let (key, value) =
                     (fitting(&types[0], key).map_err(inside)?, fitting(&types[1], value).map_err(inside)?);

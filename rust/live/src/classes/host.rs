@@ -14,10 +14,10 @@ mod coroutine {
 
     use corosensei::stack::DefaultStack;
     use corosensei::{Coroutine, CoroutineResult, Yielder};
-    use variant_codec::{ErrorKind, Result};
+    use variant_codec::{Error, ErrorKind, Result};
 
     /// What a reader does.
-    enum Request {
+    pub enum Request {
         /// It pauses, at this offset if it has gone on.
         Pause(Option<usize>),
         /// It wants a script to run.
@@ -29,17 +29,21 @@ mod coroutine {
 
     /// What a reader runs on: the stack of the caller, or its own.
     #[derive(Clone, Copy)]
-    pub struct Host<'h>(Option<&'h Yielder<(), Request>>);
+    pub struct Host<'h>(Option<&'h Yielder<bool, Request>>);
 
     impl Host<'_> {
         /// The stack of the caller.
         pub const CALLER: Self = Self(None);
 
         /// Ends the step, if the reader has steps; `at` is the offset, if the reader has gone on.
+        ///
+        /// # Errors
+        /// Fails if nobody wants the value any more.
         #[inline(always)]
-        pub fn pause(self, at: Option<usize>) {
-            if let Some(yielder) = self.0 {
-                yielder.suspend(Request::Pause(at));
+        pub fn pause(self, at: Option<usize>) -> Result<()> {
+            match self.0 {
+                Some(yielder) if !yielder.suspend(Request::Pause(at)) => Err(Error::argument("cancelled")),
+                _ => Ok(()),
             }
         }
 
@@ -55,7 +59,8 @@ mod coroutine {
 
     /// A reader that is called in steps.
     pub struct Reading<T: 'static> {
-        coroutine: Coroutine<(), Request, Result<T>>,
+        /// It gets whether to go on.
+        coroutine: Coroutine<bool, Request, Result<T>>,
         at: usize,
     }
 
@@ -66,7 +71,7 @@ mod coroutine {
         /// Fails if there is no memory for its stack.
         pub fn of(read: impl FnOnce(Host<'_>) -> Result<T> + 'static) -> Result<Self> {
             let stack = DefaultStack::new(STACK_BYTES).map_err(|_| ErrorKind::OutOfMemory(STACK_BYTES))?;
-            let coroutine = Coroutine::with_stack(stack, |yielder, ()| read(Host(Some(yielder))));
+            let coroutine = Coroutine::with_stack(stack, |yielder, _| read(Host(Some(yielder))));
             Ok(Self { coroutine, at: 0 })
         }
 
@@ -77,9 +82,13 @@ mod coroutine {
 
         /// Does one step. Returns the result after the last step, after which there must be no other.
         pub fn step(&mut self) -> Option<Result<T>> {
+            self.resume(true)
+        }
+
+        fn resume(&mut self, goes_on: bool) -> Option<Result<T>> {
             // The reader gets what a script has made in the same step, so that it owns that if it is dropped.
             loop {
-                match self.coroutine.resume(()) {
+                match self.coroutine.resume(goes_on) {
                     CoroutineResult::Yield(Request::Call(script)) => script(),
                     CoroutineResult::Yield(Request::Pause(at)) => {
                         self.at = at.unwrap_or(self.at);
@@ -87,6 +96,15 @@ mod coroutine {
                     }
                     CoroutineResult::Return(result) => return Some(result),
                 }
+            }
+        }
+    }
+
+    impl<T> Drop for Reading<T> {
+        /// Lets the reader end with an error, so that its objects are freed on the main stack.
+        fn drop(&mut self) {
+            while !std::thread::panicking() && self.coroutine.started() && !self.coroutine.done() {
+                drop(self.resume(false));
             }
         }
     }
@@ -108,7 +126,12 @@ mod whole {
         pub const CALLER: Self = Self(PhantomData);
 
         /// Does nothing.
-        pub fn pause(self, _at: Option<usize>) {}
+        ///
+        /// # Errors
+        /// Never.
+        pub fn pause(self, _at: Option<usize>) -> Result<()> {
+            Ok(())
+        }
 
         /// Calls a function that may run scripts.
         pub fn call<R>(self, function: impl FnOnce() -> R) -> R {

@@ -34,7 +34,9 @@ pub(super) struct NewObject {
     /// Properties that the class does not have.
     pub(super) unknown: Option<VarDictionary>,
     pub(super) is_target: bool,
-    /// Whether it was in the value of a property that is ignored.
+    /// The index of the object at `@objects` that contains it, or `u32::MAX`.
+    pub(super) inside: u32,
+    /// Whether only the values of properties that are ignored have it.
     pub(super) is_ignored: bool,
 }
 

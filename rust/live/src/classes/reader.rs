@@ -40,6 +40,8 @@ pub struct ObjectReader<'h> {
     next: usize,
     /// References, as pairs of indexes into the table. The first index is the object that contains the
     /// reference, or `u32::MAX` if the value contains it. The second index is the object referred to.
+    ///
+    /// The first index is [`FROM_IGNORED`] if the reference is in the value of a property that is ignored.
     references: Vec<(u32, u32)>,
     is_in_value: bool,
     /// The number of open values of properties that are ignored.
@@ -57,6 +59,9 @@ pub struct ObjectReader<'h> {
     /// The resources that were loaded, by path.
     resources: HashMap<String, Variant>,
 }
+
+/// The start of references in the values of properties that are ignored.
+const FROM_IGNORED: u32 = u32::MAX - 1;
 
 /// An object at `@objects`.
 struct Entry {
@@ -148,9 +153,18 @@ impl<'h> ObjectReader<'h> {
     }
 
     /// Ends a step of a reader that has steps.
+    ///
+    /// # Errors
+    /// As [`Host::pause`].
     #[inline(always)]
-    pub fn pause(&self, at: usize) {
-        self.host.pause(Some(at));
+    pub fn pause(&self, at: usize) -> Result<()> {
+        self.host.pause(Some(at))
+    }
+
+    /// The objects so far.
+    pub fn held(&self) -> Vec<Variant> {
+        let objects = self.objects.iter().map(|made| made.object.value());
+        objects.chain(self.resources.values()).cloned().collect()
     }
 
     pub fn limits(&self) -> &Limits {
@@ -366,7 +380,7 @@ impl<'h> ObjectReader<'h> {
                     let len = self.table.len();
                     return Err(Error::object(format!("reference to object {index}, but there are {len}")));
                 };
-                let from = if self.is_in_value { u32::MAX } else { self.next.saturating_sub(1) as u32 };
+                let from = if self.ignored > 0 { FROM_IGNORED } else { self.inside() };
                 self.references.push((from, entry as u32));
                 let object = self.entry(entry, created)?;
                 frame.value = self.objects[object].object.value().clone();
@@ -419,7 +433,7 @@ impl<'h> ObjectReader<'h> {
     /// The index of the object whose Dictionary starts at `at`; creates the object if necessary.
     fn object(&mut self, class: Arc<Class>, at: usize, created: &mut CreatedObjects) -> Result<usize> {
         let Some(entry) = self.table.get(self.next).filter(|entry| entry.at == at) else {
-            return self.make(class, at, created);
+            return self.make(class, (at, false), created);
         };
         if !Arc::ptr_eq(&entry.class, &class) {
             return Err(misplaced());
@@ -434,12 +448,23 @@ impl<'h> ObjectReader<'h> {
         if let Some(object) = entry.object {
             return Ok(object);
         }
-        let object = self.make(Arc::clone(&entry.class), entry.at, created)?;
+        let object = self.make(Arc::clone(&entry.class), (entry.at, true), created)?;
         self.table[index].object = Some(object);
         Ok(object)
     }
 
-    fn make(&mut self, class: Arc<Class>, at: usize, created: &mut CreatedObjects) -> Result<usize> {
+    /// The index of the object at `@objects` that is being read, or `u32::MAX` for the value.
+    fn inside(&self) -> u32 {
+        if self.is_in_value || self.table.is_empty() { u32::MAX } else { self.next.saturating_sub(1) as u32 }
+    }
+
+    /// Creates the object at an offset; `is_entry` if it is at `@objects`.
+    fn make(
+        &mut self,
+        class: Arc<Class>,
+        (at, is_entry): (usize, bool),
+        created: &mut CreatedObjects,
+    ) -> Result<usize> {
         let target = self.target.take_if(|_| at == self.target_at);
         let is_target = target.is_some();
         let object = match target {
@@ -475,7 +500,8 @@ impl<'h> ObjectReader<'h> {
             data,
             unknown,
             is_target,
-            is_ignored: self.ignored > 0,
+            inside: if is_entry { u32::MAX } else { self.inside() },
+            is_ignored: self.ignored > 0 && !is_entry,
         };
         self.objects.push(made);
         Ok(self.objects.len() - 1)
@@ -518,21 +544,37 @@ impl<'h> ObjectReader<'h> {
         }
     }
 
-    /// Fails for an object at `@objects` that the value does not reach, because nothing could free it.
-    fn check_references(&self) -> Result<()> {
+    /// Fails for an object at `@objects` that the value does not reach, because nothing could free it. Objects that it
+    /// reaches only through properties that are ignored are ignored, too.
+    fn check_references(&mut self) -> Result<()> {
         let mut is_reached = vec![false; self.table.len()];
         let mut from: Vec<Vec<u32>> = vec![Vec::new(); self.table.len()];
-        let mut left: Vec<u32> = Vec::new();
+        let (mut left, mut ignored): (Vec<u32>, Vec<u32>) = (Vec::new(), Vec::new());
         for &(start, end) in &self.references {
             match from.get_mut(start as usize) {
                 Some(ends) => ends.push(end),
+                None if start == FROM_IGNORED => ignored.push(end),
                 None => left.push(end),
             }
         }
-        while let Some(next) = left.pop() {
-            if !std::mem::replace(&mut is_reached[next as usize], true) {
-                left.append(&mut from[next as usize]);
+        let mut reach = |mut left: Vec<u32>, is_reached: &mut [bool]| {
+            while let Some(next) = left.pop() {
+                if !std::mem::replace(&mut is_reached[next as usize], true) {
+                    left.append(&mut from[next as usize]);
+                }
             }
+        };
+        reach(left, &mut is_reached);
+        if !ignored.is_empty() {
+            for (entry, _) in self.table.iter().zip(&is_reached).filter(|(_, is_reached)| !**is_reached) {
+                entry.object.into_iter().for_each(|object| self.objects[object].is_ignored = true);
+            }
+            for index in 0..self.objects.len() {
+                let outer =
+                    self.table.get(self.objects[index].inside as usize).and_then(|entry| entry.object);
+                self.objects[index].is_ignored |= outer.is_some_and(|outer| self.objects[outer].is_ignored);
+            }
+            reach(ignored, &mut is_reached);
         }
         match is_reached.iter().position(|is_reached| !is_reached) {
             None => Ok(()),
@@ -544,16 +586,20 @@ impl<'h> ObjectReader<'h> {
         }
     }
 
-    /// The objects, whose properties are not set yet.
+    /// Checks that all objects belong to the value. Called after everything has been read.
     ///
     /// # Errors
     /// Fails if an object at `@objects` is unreferenced, or the data has no object for the target.
-    pub fn finish(self) -> Result<Completion> {
+    pub fn check(&mut self) -> Result<()> {
         if self.target.is_some() {
             return Err(Error::object("expected data of an object for the target, found another value"));
         }
-        self.check_references()?;
-        Ok(Completion::of(self.objects, self.former, self.fitting))
+        self.check_references()
+    }
+
+    /// The objects, whose properties are not set yet.
+    pub fn finish(self) -> Completion {
+        Completion::of(self.objects, self.former, self.fitting)
     }
 }
 

@@ -6,6 +6,7 @@ use variant_codec::{Error, Result, VariantType, tag};
 use variant_engine::StringSlots;
 
 use crate::classes::completion::Incomplete;
+use crate::classes::host::Host;
 use crate::classes::reader::ObjectReader;
 use crate::decode::builder::VariantBuilder;
 use crate::decode::builder::sink::{ArrayFrame, DictionaryFrame};
@@ -29,13 +30,26 @@ impl<'k, 's> Untagging<'k, 's> {
         Self { builder, objects, data, value_at: 0, lost_objects_as_null }
     }
 
-    /// The value, whose objects are not complete yet.
+    /// Frees what has been read, without running the scripts of its objects on the stack of the reader.
+    pub fn abandon(self, host: Host<'_>) {
+        let Self { mut builder, objects, .. } = self;
+        let (held, created) = (objects.held(), std::mem::take(&mut builder.created));
+        drop(objects);
+        drop(builder);
+        host.call(move || drop((held, created)));
+    }
+
+    /// As [`ObjectReader::check`].
     ///
     /// # Errors
-    /// As [`ObjectReader::finish`].
-    pub fn finish(self) -> Result<Incomplete> {
-        let value = self.builder.finish();
-        Ok(Incomplete::of(value, self.objects.finish()?))
+    /// As [`ObjectReader::check`].
+    pub fn check(&mut self) -> Result<()> {
+        self.objects.check()
+    }
+
+    /// The value, whose objects are not complete yet.
+    pub fn finish(self) -> Incomplete {
+        Incomplete::of(self.builder.finish(), self.objects.finish())
     }
 
     /// Refuses elements of a class in the header of a container: tags name registered classes.
@@ -144,7 +158,7 @@ impl<'s> Sink for Untagging<'_, 's> {
 
     #[inline(always)]
     fn begin_array(&mut self, len: usize, element: ElementType<'_>) -> Result<ArrayFrame> {
-        self.objects.pause(self.value_at);
+        self.objects.pause(self.value_at)?;
         self.check_element(element)?;
         self.builder.begin_array(len, element)
     }
@@ -156,7 +170,7 @@ impl<'s> Sink for Untagging<'_, 's> {
         key: ElementType<'_>,
         value: ElementType<'_>,
     ) -> Result<Option<DictionaryFrame>> {
-        self.objects.pause(self.value_at);
+        self.objects.pause(self.value_at)?;
         let is_untyped = key == ElementType::Untyped && value == ElementType::Untyped;
         if !self.objects.takes_plain() && is_untyped && tag::is_first_key(self.data, self.value_at) {
             self.objects.begin(self.value_at, len, self.builder.building.is_detached());

@@ -15,4 +15,5 @@ pub fn start() {
 pub fn stop() {
     background::stop();
     pool::stop();
+    parked::clear();
 }

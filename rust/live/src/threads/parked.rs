@@ -31,9 +31,6 @@ static LEFT: Mutex<Vec<u64>> = Mutex::new(Vec::new());
 impl<T: 'static> Parked<T> {
     /// Parks a value on this thread, which must be the main thread.
     pub fn new(value: T) -> Self {
-        let left: Vec<_> = std::mem::take(&mut *lock(&LEFT)).into_iter().filter_map(take).collect();
-        // Dropping them may run scripts, which may park other values.
-        drop(left);
         let key = PLACES.with_borrow_mut(|places| {
             places.next += 1;
             places.values.insert(places.next, Box::new(value));
@@ -65,6 +62,20 @@ impl<T: 'static> Parked<T> {
         let value = take(self.key).and_then(|value| value.downcast().ok());
         value.expect("the value is parked on this thread")
     }
+}
+
+/// Drops the values whose owners another thread has dropped. Called on the main thread in each frame of a job.
+pub fn sweep() {
+    let left: Vec<_> = std::mem::take(&mut *lock(&LEFT)).into_iter().filter_map(take).collect();
+    // Dropping them may run scripts, which may park other values.
+    drop(left);
+}
+
+/// Drops all values. Called on the main thread before the engine frees what they refer to.
+pub fn clear() {
+    lock(&LEFT).clear();
+    let values = PLACES.with_borrow_mut(|places| std::mem::take(&mut places.values));
+    drop(values);
 }
 
 fn take(key: u64) -> Option<Box<dyn Any>> {

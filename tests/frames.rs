@@ -274,6 +274,15 @@ fn a_block_is_a_dictionary() {
     ]);
     frames::append(&mut expected, &value.encode().unwrap());
     assert_eq!(hex::encode(&block), hex::encode(&expected));
+    // A flipped bit in the head makes it no other record.
+    let record = &block[frames::FRAME_BYTES..];
+    let whole = Block::of(record, record.len() as u64).unwrap().unwrap();
+    for bit in 0..96 * 8 {
+        let mut flipped = record.to_vec();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        let read = Block::of(&flipped, flipped.len() as u64);
+        assert!(!matches!(read, Ok(None)) && read != Ok(Some(whole)), "bit {bit}");
+    }
     let suite = std::fs::read_to_string("../godot-project/suites/file_suite.gd").unwrap();
     assert!(suite.contains(&hex::encode(&block)), "{}", hex::encode(&block));
 }

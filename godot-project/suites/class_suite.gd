@@ -913,6 +913,20 @@ func test_unknown_properties_are_ignored() -> bool:
 	checks.truth("nothing is kept", not classes.to_plain(read.value).has("gone"))
 	checks.truth("also after upgrade", _versioned({"version": 2, "ignore_unknown": true, "upgrade": func(data: Dictionary, _from: int) -> Dictionary: return data}).try_from_plain({&"@class": "Bag", "gone": 1}).is_ok())
 	var named := _versioned({}).try_from_plain(plain)
+	# A Node in an ignored property and elsewhere keeps its properties; one that only ignored properties refer to is freed.
+	classes = FastVariantClasses.new()
+	classes.register(Hero.Bag, "Bag").ignore_unknown = true
+	classes.register(Watched, "W")
+	for item: Dictionary in [{&"@ref": 1}, {"x": [{&"@ref": 1}]}]:
+		var shared := {&"@objects": [{&"@class": "Bag", "gone": item, "items": []}, {&"@class": "W", "title": "kept"}], "value": [{&"@ref": 0}, {&"@ref": 1}]}
+		read = classes.try_from_plain(shared)
+		checks.truth("shared", read.is_ok() and read.value[1].title == "kept", read.message)
+		read.value[1].free()
+	Watched.seen.clear()
+	read = classes.try_from_plain({&"@objects": [{&"@class": "W", "title": "x", "other": {&"@class": "W"}}], "value": {&"@class": "Bag", "gone": [{&"@ref": 0}, {&"@ref": 0}]}})
+	checks.truth("only ignored", read.is_ok(), read.message)
+	checks.same_value("is not set", "init init", " ".join(Watched.seen))
+	checks.same_int("and freed, too", int(orphans), int(Performance.get_monitor(Performance.OBJECT_ORPHAN_NODE_COUNT)))
 	checks.truth("the error names the option", "no property \"gone\"; name it in `renamed`, set `ignore_unknown`, or" in named.message, named.message)
 	return true
 

@@ -298,6 +298,46 @@ class Pawn:
 		made_before = made
 
 
+## A setter that loads its own file endlessly, and a destructor that calls the codec.
+class Loop:
+	extends RefCounted
+	static var classes: FastVariantClasses
+	static var deepest := ""
+	static var freed: Array[int] = []
+	var level := 0:
+		set(value):
+			level = value
+			if value == 7:
+				var again := classes.load_async(PATH).wait_to_finish()
+				deepest = deepest if deepest else again.message
+	var number := 0
+
+	func _notification(what: int) -> void:
+		if what == NOTIFICATION_PREDELETE:
+			freed.append(FastVariantCodec.try_encode([1]).error)
+
+
+func test_scripts_that_call_the_codec() -> bool:
+	checks.subject(TYPE_OBJECT, "scripts inside a load")
+	Loop.classes = FastVariantClasses.new()
+	Loop.classes.register(Loop, "Loop")
+	var loop := Loop.new()
+	loop.level = 7 - 1
+	var plain: Dictionary = Loop.classes.to_plain(loop)
+	plain["level"] = 7
+	FastVariantCodec.save(PATH, plain)
+	Loop.classes.load_async(PATH).wait_to_finish()
+	checks.truth("an endless load", "64 nested calls" in Loop.deepest, Loop.deepest)
+	# Wrong data after several objects, so that they are freed while the reader has its own stack.
+	Loop.freed.clear()
+	FastVariantCodec.save(PATH, [{&"@class": "Loop"}, {&"@class": "Loop"}, {&"@class": "Loop", "number": "text"}])
+	var failed: FastVariantResult = await Loop.classes.load_async(PATH).completed
+	checks.truth("wrong data", "expected int, found String" in failed.message and failed.path == "[2].\"number\"", failed.message)
+	checks.same_value("the codec works in destructors", "[0, 0, 0]", str(Loop.freed))
+	Loop.classes = null
+	return true
+
+
 func test_objects_of_registered_classes() -> bool:
 	checks.subject(TYPE_OBJECT, "registered classes")
 	var classes := FastVariantClasses.new()
@@ -405,6 +445,11 @@ func test_nothing_is_left_over() -> bool:
 	checks.subject(checks.MIXED, "afterwards")
 	for index in 10:
 		await next_frame()
+	# The classes of a load that fails on its thread are freed, too.
+	var classes := FastVariantClasses.new()
+	classes.register(Pawn, "Pawn")
+	var missing: FastVariantResult = await classes.load_async(FOLDER + "/missing").completed
+	checks.same_int("a missing file", FastVariantCodec.FILE_ERROR, missing.error)
 	checks.same_int("connections to the frame", 0, (Engine.get_main_loop() as SceneTree).process_frame.get_connections().size())
 	var folder := DirAccess.open(FOLDER)
 	folder.include_hidden = true

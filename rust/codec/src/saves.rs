@@ -173,9 +173,12 @@ fn content_of<'a>(record: &'a [u8], limits: &Limits) -> Result<Content<'a>> {
     let part = |name: &'static str| view.get(name);
     let size = part(SIZE)?.as_i64()?;
     match usize::try_from(size) {
-        Ok(size) if size <= limits.max_bytes => {
-            Ok(Content::Zstd { compressed: part(ZSTD)?.as_bytes()?, size })
-        }
+        Ok(size) if size <= limits.max_bytes => match part(ZSTD)?.as_bytes()? {
+            compressed if size == 0 || compressed.is_empty() => {
+                Err(ErrorKind::Save(SaveDamage::Changed).into())
+            }
+            compressed => Ok(Content::Zstd { compressed, size }),
+        },
         _ => Err(Error::new(limits.exceeded(Limit::Bytes)).at(0)),
     }
 }

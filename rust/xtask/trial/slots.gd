@@ -104,6 +104,9 @@ static func _suffer(saves: MANAGER) -> void:
 	_same("saved over a newer save", NEWER, saves.save_game(1, 6, {}))
 	_same("an autosave over a newer save", [true, [1, NEWER]], [saves.autosave(1, 6, {}), await saves.autosaved])
 	_same("a newer save is kept", 5, saves.classes.load(saves.path_of(1)).value)
+	DirAccess.copy_absolute(saves.path_of(1), saves.path_of(1, "backup_1"))
+	FileAccess.open(saves.path_of(1), FileAccess.WRITE).close()
+	_same("saved over a damaged save with a newer backup", NEWER, saves.save_game(1, 6, {}))
 
 	_saved_twice(saves)
 	for other_run in 2:

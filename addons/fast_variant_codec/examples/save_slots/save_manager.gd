@@ -104,7 +104,7 @@ func _prepare(slot: int, state: Variant) -> String:
 	DirAccess.make_dir_recursive_absolute(folder)
 	# If the game quits during an autosave, the new file is completed, but not renamed.
 	_finish(slot, FastVariantCodec.load(path_of(slot, "new")))
-	return tr("This save is from a newer version of the game.") if _is_newer(path_of(slot)) else ""
+	return tr("This save is from a newer version of the game.") if Array(_files_of(slot)).any(_is_newer) else ""
 
 
 ## The summary with the manager's entries. It is untyped, because a typed one could refuse some of them.

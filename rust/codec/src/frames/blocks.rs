@@ -21,6 +21,9 @@ const LEAST_RECORD: u32 = 2 * FRAME_BYTES as u32;
 /// No byte of a frame stands for more bytes: 4 bytes are enough for a run of 128 KiB.
 const MOST_PER_BYTE: u64 = 1 << 15;
 
+/// A record that differs from the head of a block in at most so many bytes is a damaged block: no game has such a record.
+const MOST_CHANGED: usize = 2;
+
 /// The offsets of the numbers in the head.
 const RECORDS: usize = 28;
 const SIZE: usize = 48;
@@ -76,13 +79,15 @@ impl Block {
     /// The block in a record; `None` if it is another record. The head of the record is enough.
     ///
     /// # Errors
-    /// Fails with [`ErrorKind::Save`] if the record has the keys of a block, and numbers that no block has.
+    /// Fails with [`ErrorKind::Save`] if the record has the keys of a block, and numbers that no block has, or almost the
+    /// keys of one.
     pub fn of(record: &[u8], length: u64) -> Result<Option<Self>> {
-        // Most records differ here.
-        if !record.starts_with(&EMPTY[..8]) {
+        let Some(head) = record.first_chunk::<HEAD>() else { return Ok(None) };
+        // Most records differ in more bytes.
+        let differs = |at: &usize| head[*at] != EMPTY[*at];
+        if (0..RECORDS).filter(differs).count() > MOST_CHANGED {
             return Ok(None);
         }
-        let Some(head) = record.first_chunk::<HEAD>() else { return Ok(None) };
         let number = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
         let block = Self {
             records: number(RECORDS),
@@ -90,8 +95,10 @@ impl Block {
             sum: number(SUM).cast_signed(),
             compressed: number(LENGTH),
         };
-        if block.head() != *head {
-            return Ok(None);
+        match block.head().iter().zip(head).filter(|(expected, found)| expected != found).count() {
+            0 => {}
+            1..=MOST_CHANGED => return Err(damaged()),
+            _ => return Ok(None),
         }
         let padded = HEAD as u64 + u64::from(block.compressed).next_multiple_of(4);
         let fits = block.size as usize <= BLOCK_BYTES || block.records == 1 && block.size <= i32::MAX as u32;

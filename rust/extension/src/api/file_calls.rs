@@ -5,8 +5,9 @@ use std::time::Instant;
 
 use godot::builtin::{GString, PackedByteArray, Variant};
 use godot::obj::Gd;
-use variant_codec::{Error, Limits};
-use variant_engine as engine;
+use variant_codec::error::SaveDamage;
+use variant_codec::{Error, ErrorKind, Limits, VariantType};
+use variant_engine::{self as engine, Reader};
 use variant_live::batch::failed::Failed;
 use variant_live::batch::records::Unpacked;
 use variant_live::decode::built::Built;
@@ -131,7 +132,11 @@ pub fn load_summary(path: &GString, limits: &Limits) -> Gd<FastVariantResult> {
 fn summary_of(summary: &[u8], limits: &Limits) -> variant_codec::Result<Variant> {
     let limits = Limits { allow_objects: false, ..limits.clone() };
     let input = Input::Owned(PackedByteArray::from(summary));
-    Decoding::strict(&limits).decode_input(&input).map(Built::into_value)
+    let value = Decoding::strict(&limits).decode_input(&input).map(Built::into_value)?;
+    match Reader::new().ty(&value) {
+        Some(VariantType::Dictionary) => Ok(value),
+        _ => Err(ErrorKind::Save(SaveDamage::Changed).into()),
+    }
 }
 
 /// Reads records from a file.

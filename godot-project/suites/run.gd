@@ -31,6 +31,7 @@ const SUITES: Dictionary[String, GDScript] = {
 	"outlines": preload("res://suites/outline_suite.gd"),
 	"files": preload("res://suites/file_suite.gd"),
 	"saves": preload("res://suites/save_suite.gd"),
+	"snapshots": preload("res://suites/snapshot_suite.gd"),
 	"jobs": preload("res://suites/job_suite.gd"),
 	"ownership": preload("res://suites/ownership_suite.gd"),
 	"messages": preload("res://suites/message_suite.gd"),

@@ -8,7 +8,7 @@
 //! | `godot3.rs`, `protobuf.rs` | Godot 3's format, and protobuf messages |
 //! | `compare.rs` | differences, patches and fingerprints |
 //! | `view/` | parts of encoded data |
-//! | `saves.rs` | saves of one value |
+//! | `saves.rs`, `snapshots.rs` | saves of one value, snapshots of entities |
 //! | `files.rs`, `file_queue.rs` | files of values, and the order of access |
 //!
 //! Each file or folder imports only from rows below its own. The crate `variant_live` encodes and decodes Variants,
@@ -24,4 +24,5 @@ mod jobs;
 mod json;
 mod protobuf;
 mod saves;
+mod snapshots;
 mod view;

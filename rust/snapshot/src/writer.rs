@@ -85,27 +85,22 @@ impl Writer {
                 items.iter().enumerate().map(|(at, item)| (urgency(item), at)).collect();
             ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
             // The sizes are estimates, so this may take a few attempts.
-            let mut budget = max_bytes * 8;
-            let mut count = ranked.len();
-            while bits.count() > max_bytes * 8 {
-                budget -= (bits.count() - max_bytes * 8).min(budget);
+            let (most, mut count) = (max_bytes * 8, ranked.len());
+            let mut budget = most;
+            while bits.count() > most {
                 let mut used = 0;
-                count = ranked
-                    .iter()
-                    .take(count.saturating_sub(1))
-                    .take_while(|(_, at)| {
-                        used += items[*at].bits;
-                        used <= budget
-                    })
-                    .count()
-                    .max(usize::from(count > 1));
-                ranked
-                    .iter()
-                    .enumerate()
-                    .for_each(|(rank, (_, at))| difference.send(&items[*at], rank < count));
+                let fits = ranked.iter().take_while(|(_, at)| {
+                    used += items[*at].bits;
+                    used <= budget
+                });
+                count = fits.count().min(count.saturating_sub(1)).max(usize::from(count > 1));
+                for (rank, (_, at)) in ranked.iter().enumerate() {
+                    difference.send(&items[*at], rank < count);
+                }
                 bits = BitWriter::default();
                 header.write(&schema, &mut bits);
                 difference.write(&mut bits);
+                budget = budget.saturating_sub(bits.count().saturating_sub(most));
             }
             waiting.clear();
             waiting.extend(ranked.iter().skip(count).map(|(urgency, at)| (items[*at].id, *urgency)));

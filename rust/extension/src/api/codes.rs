@@ -33,4 +33,5 @@ codes! {
     BadPatch "BAD_PATCH" "Bytes that are not a patch, or a patch for another value; the message says which. Make the patch from the value that it is applied to, or send the whole value."
     BadSave "BAD_SAVE" "A save that is cut off, or has changed since [method FastVariantCodec.save] wrote it, or a compressed block of records that has changed. Load a backup."
     ScriptNotAllowed "SCRIPT_NOT_ALLOWED" "A script that is not in [member FastVariantLimits.allowed_scripts], of an object or as the type of a container. Add its path if your protocol uses it."
+    BadSnapshot "BAD_SNAPSHOT" "Bytes that are not a snapshot, a packed row or an acknowledgement of the same [FastSnapshotSchema], or a snapshot that is not newer than the last one; the message says which. Ignore the packet; the next acknowledgement tells the writer what is missing."
 }

@@ -55,7 +55,8 @@ impl From<&Error> for ErrorCode {
             ErrorKind::Other(other) => match (other.downcast_ref::<io::Error>(), other.downcast_ref()) {
                 (Some(error), _) if error.kind() == io::ErrorKind::OutOfMemory => Self::OutOfMemory,
                 (Some(_), _) => Self::FileError,
-                (None, message) => message.map_or(Self::BadMessage, Self::of_message),
+                (None, Some(message)) => Self::of_message(message),
+                (None, None) => other.downcast_ref().map_or(Self::BadMessage, Self::of_snapshot),
             },
             ErrorKind::BadCount { .. } => Self::BadCount,
             ErrorKind::InvalidUtf8 | ErrorKind::InvalidCodeUnit(_) => Self::InvalidText,
@@ -94,6 +95,16 @@ impl From<&Error> for ErrorCode {
 }
 
 impl ErrorCode {
+    fn of_snapshot(error: &variant_snapshot::Error) -> Self {
+        use variant_snapshot::Error as E;
+        match error {
+            E::Field(..) => Self::BadSchema,
+            E::Value(..) | E::EntityValue(..) => Self::NotInSchema,
+            E::Argument(_) => Self::BadArgument,
+            _ => Self::BadSnapshot,
+        }
+    }
+
     fn of_message(error: &variant_protobuf::Error) -> Self {
         use variant_protobuf::Error as E;
         match error {

@@ -20,5 +20,8 @@ pub mod registration;
 mod report;
 mod result_class;
 mod schema_class;
+mod snapshot_reader_class;
+mod snapshot_schema_class;
+mod snapshot_writer_class;
 mod summary;
 mod view_class;

@@ -1,0 +1,219 @@
+## Snapshots: rows of every kind of field, resources, RPC packets; writers and readers beside a network that loses packets.
+extends "res://suites/suite.gd"
+
+const PATH := "user://snapshot_suite.tres"
+
+
+## An entity with getters and setters.
+class Unit:
+	extends RefCounted
+	var position := Vector3.ZERO
+	var heading := 0.0
+	var hp := 100:
+		set(value):
+			hp = value
+			times_set += 1
+	var name := "unit"
+	var times_set := 0
+
+
+func _schema() -> FastSnapshotSchema:
+	var schema := FastSnapshotSchema.new()
+	schema.add_bool("bool")
+	schema.add_int("int", -5, 100)
+	schema.add_int("wide", -9223372036854775808, 9223372036854775807)
+	schema.add_float("float", -10, 10, 0.25)
+	schema.add_vector2("vector2", -100, 100, 0.5)
+	schema.add_vector3("vector3", 0, 100, 0.125)
+	schema.add_angle("angle", 8)
+	schema.add_quaternion("rotation", 10)
+	schema.add_variant("any", 64)
+	return schema
+
+
+func _row() -> Dictionary:
+	return {
+		"bool": true, "int": 7, "wide": -9223372036854775807, "float": 2.25, "vector2": Vector2(3.5, -100), "vector3": Vector3(1, 2.125, 100),
+		"angle": PI / 2, "rotation": Quaternion.IDENTITY, "any": {"items": ["rope"]},
+	}
+
+
+func test_rows() -> bool:
+	checks.subject(checks.MIXED, "rows")
+	var schema := _schema()
+	var row := _row()
+	# Numbers that are steps stay as they are.
+	checks.same_value("quantized", row, schema.quantized(row))
+	checks.same_value("try_unpack", row, schema.try_unpack(schema.pack(row)).value)
+	row.merge({"int": 1000, "float": 2.26, "vector2": Vector2(-1e9, 0.2), "angle": PI * 2.5, "any": null}, true)
+	var seen := schema.quantized(row)
+	checks.same_value("numbers outside", [100, 2.25, Vector2(-100, 0), PI / 2, null], [seen["int"], seen["float"], seen["vector2"], seen["angle"], seen["any"]])
+	checks.same_value("quantized again", seen, schema.quantized(seen))
+	checks.same_bytes("the same bytes", schema.pack(row), schema.pack(seen))
+	checks.same_value("a series", [seen, seen, _row()], Array(schema.try_unpack_series(schema.pack_series([row, seen, _row()])).value, TYPE_NIL, "", null))
+	checks.truth("rows that are the same cost little", schema.pack_series([row, row, row]).size() <= schema.pack(row).size() + 4)
+	# Packed rows are arguments of RPCs.
+	var packet := FastVariantCodec.encode(schema.pack(row))
+	checks.same_value("in a packet", seen, schema.try_unpack(FastVariantCodec.decode(packet)).value)
+	return true
+
+
+func test_resources() -> bool:
+	checks.subject(TYPE_OBJECT, "schemas")
+	var schema := _schema()
+	checks.same_int("saved", OK, ResourceSaver.save(schema, PATH))
+	var loaded: FastSnapshotSchema = ResourceLoader.load(PATH, "", ResourceLoader.CACHE_MODE_IGNORE)
+	checks.same_value("fields", schema.fields, loaded.fields)
+	checks.same_int("hash", schema.get_hash(), loaded.get_hash())
+	checks.same_value("rows", _row(), loaded.try_unpack(schema.pack(_row())).value)
+	loaded.add_bool("another")
+	checks.truth("another hash", loaded.get_hash() != schema.get_hash())
+	DirAccess.remove_absolute(PATH)
+	Engine.print_error_messages = false
+	var fields := schema.fields
+	schema.add_bool("int")
+	schema.add_float("x", 1, 0, 1)
+	schema.add_vector3("x", 0, 1e9, 0.1)
+	schema.add_angle("x", -1)
+	schema.add_quaternion("x", 99)
+	schema.add_variant("x", 0)
+	for wrong: Dictionary in [{}, {"name": "x", "type": "vec"}, {"name": "x", "type": "int", "min": "a", "max": 1}, {"name": "", "type": "bool"}]:
+		schema.fields = [wrong] as Array[Dictionary]
+	checks.same_value("nothing has changed", fields, schema.fields)
+	for wrong: Variant in [null, 7, {}, _row().merged({"int": "7"}, true), _row().merged({"float": NAN}, true), _row().merged({"any": "x".repeat(99)}, true), _row().merged({"any": self}, true)]:
+		checks.truth("pack", schema.pack(wrong).is_empty() and schema.quantized(wrong).is_empty())
+	checks.truth("pack_series", schema.pack_series([]).is_empty() and schema.pack_series([_row(), 1]).is_empty())
+	Engine.print_error_messages = true
+	for damaged: PackedByteArray in [PackedByteArray(), schema.pack(_row()).slice(1), schema.pack(_row()) + PackedByteArray([0])]:
+		for tried: FastVariantResult in [schema.try_unpack(damaged), schema.try_unpack_series(damaged)]:
+			checks.truth("damaged", tried.error != FastVariantCodec.OK and tried.message != "", tried.message)
+	return true
+
+
+## A server and a client; packets and acknowledgements are lost, late and repeated.
+func test_a_network() -> bool:
+	checks.subject(checks.MIXED, "a network")
+	var schema := FastSnapshotSchema.new()
+	schema.add_vector3("position", -100, 100, 0.01)
+	schema.add_angle("heading", 9)
+	schema.add_int("hp", 0, 100)
+	schema.add_variant("name", 32)
+	var random := seeded("a network")
+	var writer := FastSnapshotWriter.new()
+	var reader := FastSnapshotReader.new()
+	writer.schema = schema
+	reader.schema = schema
+	checks.truth("schema", writer.schema == schema and reader.schema == schema)
+	var units: Dictionary[int, Unit] = {}
+	var world := {}
+	var copies := {}
+	var worlds: Dictionary[int, Dictionary] = {}
+	var bytes := 0
+	var accepted := 0
+	var late: Array[PackedByteArray] = []
+	for tick in range(65_500, 65_900):
+		if random.randf() < 0.2 and units.size() < 30:
+			units[random.randi_range(0, 60)] = Unit.new()
+		if random.randf() < 0.05 and units.size() > 2:
+			units.erase(units.keys()[random.randi() % units.size()])
+		for id: int in units:
+			var unit := units[id]
+			unit.heading += random.randf_range(-0.1, 0.1)
+			unit.position += Vector3.FORWARD.rotated(Vector3.UP, unit.heading) * 0.1
+			unit.hp -= int(random.randf() < 0.01)
+			unit.name = "unit %d" % (unit.hp / 5)
+		var packet := writer.write(tick, units)
+		bytes += packet.size()
+		var seen := {}
+		for id: int in units:
+			seen[id] = schema.quantized(units[id])
+		worlds[tick] = _sorted(seen)
+		late.append(packet)
+		if random.randf() < 0.3:
+			continue
+		# A few packets arrive late, and some twice.
+		for index in random.randi_range(1, 2):
+			var arrived: PackedByteArray = late[-1] if random.randf() < 0.8 else late[random.randi_range(maxi(0, late.size() - 6), late.size() - 1)]
+			var result := reader.apply(arrived, copies)
+			if not result.is_ok():
+				checks.truth("an old packet", result.error == FastVariantCodec.BAD_SNAPSHOT and "not newer" in result.message, result.message)
+				continue
+			accepted += 1
+			var value: Dictionary = result.value
+			for id: int in value["removed"]:
+				world.erase(id)
+				copies.erase(id)
+			for id: int in value["added"]:
+				world[id] = value["added"][id]
+				copies[id] = Unit.new() if id % 2 else value["added"][id].duplicate()
+				if id % 2:
+					for property: String in value["added"][id]:
+						copies[id].set(property, value["added"][id][property])
+			for id: int in value["changed"]:
+				checks.truth("only what differs", value["changed"][id].size() > 0)
+				world[id] = world[id].merged(value["changed"][id], true)
+			checks.same_value("the world", worlds[value["tick"]], _sorted(world))
+			for id: int in world:
+				for property: String in world[id]:
+					checks.truth("applied", is_same(world[id][property], copies[id].get(property)) or world[id][property] == copies[id].get(property))
+		if random.randf() < 0.7:
+			checks.truth("acknowledged", writer.acknowledge(reader.get_acknowledgement()).is_ok())
+	checks.truth("many are accepted", accepted > 150, str(accepted))
+	checks.truth("few bytes", bytes < 400 * 30 * 8, str(bytes))
+	checks.truth("print", "tick 65899" in str(writer) and "tick" in str(reader), str(writer))
+	return true
+
+
+func _sorted(world: Dictionary) -> Dictionary:
+	var ids := world.keys()
+	ids.sort()
+	var sorted := {}
+	for id: int in ids:
+		sorted[id] = world[id]
+	return sorted
+
+
+func test_budget_and_errors() -> bool:
+	checks.subject(checks.MIXED, "budgets")
+	var schema := FastSnapshotSchema.new()
+	schema.add_vector3("position", -1000, 1000, 0.01)
+	var writer := FastSnapshotWriter.new()
+	var reader := FastSnapshotReader.new()
+	for tried: FastVariantResult in [reader.read(PackedByteArray()), reader.apply(PackedByteArray(), {}), writer.acknowledge(PackedByteArray())]:
+		checks.truth("without a schema", "set `schema` first" in tried.message, tried.message)
+	writer.schema = schema
+	reader.schema = schema
+	var entities := {}
+	for id in 200:
+		entities[id] = {"position": Vector3(id, id * 2, 3)}
+	var received := {}
+	var rounds := 0
+	while received.size() < 200 and rounds < 50:
+		rounds += 1
+		var packet := writer.write(rounds, entities, 200, {150: 50.0})
+		checks.truth("at most 200 bytes", packet.size() <= 200, str(packet.size()))
+		received.merge(reader.read(packet).value["added"])
+		if rounds == 1:
+			checks.truth("the most important one is first", received.has(150))
+		writer.acknowledge(reader.get_acknowledgement())
+	checks.truth("all arrive", received.size() == 200 and rounds > 3, str(rounds))
+	Engine.print_error_messages = false
+	for wrong: Array in [
+		[rounds, entities], [-1, entities], [1 << 40, entities], [99, {-1: {}}], [99, {"a": {}}], [99, {1: {}}], [99, {1: {"position": 7}}],
+		[99, {1: null}], [99, entities, 3], [99, entities, 200, {"a": 1.0}], [99, entities, 200, {1: "x"}],
+	]:
+		checks.truth("write%s" % [wrong.slice(0, 1)], writer.callv(&"write", wrong).is_empty())
+	Engine.print_error_messages = true
+	checks.truth("and still", not writer.write(99, entities).is_empty())
+	checks.same_int("damaged", FastVariantCodec.BAD_SNAPSHOT, reader.read(PackedByteArray([1, 2])).error)
+	checks.same_int("acknowledged by a stranger", FastVariantCodec.BAD_SNAPSHOT, writer.acknowledge(PackedByteArray([0xf9, 255, 255, 255, 7, 0, 0, 0, 0])).error)
+	var other := FastSnapshotReader.new()
+	other.schema = _schema()
+	checks.truth("another schema", "another schema" in other.read(_full_snapshot(schema, entities)).message)
+	return true
+
+
+func _full_snapshot(schema: FastSnapshotSchema, entities: Dictionary) -> PackedByteArray:
+	var writer := FastSnapshotWriter.new()
+	writer.schema = schema
+	return writer.write(1, entities, 5000)

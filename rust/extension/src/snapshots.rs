@@ -1,0 +1,264 @@
+//! Snapshots: the fields of entities as live Variants.
+
+use std::sync::{Arc, Mutex};
+
+use godot::builtin::{
+    AnyDictionary, GString, PackedByteArray, Quaternion, StringName, VarDictionary, Variant, Vector2,
+    Vector3, real,
+};
+use godot::meta::ToGodot;
+use variant_codec::error::Step;
+use variant_codec::sync::lock;
+use variant_codec::{Error, Limits, Result, VariantType};
+use variant_engine::{self as engine, HeldObject, Reader};
+use variant_snapshot::{Frame, Kind, Row, Schema, Value};
+
+use variant_live::decode::built::Built;
+use variant_live::decode::decoding::Decoding;
+use variant_live::decode::input::Input;
+use variant_live::encode::walker::Objects;
+use variant_live::value;
+
+/// A schema, and the names of its fields for the engine.
+pub struct Fields {
+    schema: Arc<Schema>,
+    names: Vec<StringName>,
+    keys: Vec<Variant>,
+    /// The last frame that was made: writers for several peers share equal frames.
+    last: Mutex<Arc<Frame>>,
+}
+
+impl Fields {
+    /// The fields of a schema.
+    // Any thread may use them: the engine counts the references to the names atomically.
+    #[expect(clippy::arc_with_non_send_sync, reason = "an `Rc` would count calls on several threads wrongly")]
+    pub fn of(schema: Schema) -> Arc<Self> {
+        let names = || schema.fields().iter().map(|field| GString::from(field.name()));
+        let (keys, names) =
+            (names().map(|name| name.to_variant()).collect(), names().map(|name| (&name).into()).collect());
+        Arc::new(Self { schema: Arc::new(schema), names, keys, last: Mutex::default() })
+    }
+
+    /// The schema.
+    pub fn schema(&self) -> &Arc<Schema> {
+        &self.schema
+    }
+
+    /// Sets all fields of a row from an entity, a Dictionary or an object. Getters run.
+    ///
+    /// # Errors
+    /// Fails if a field is missing, or its value does not fit.
+    pub fn read(&self, entity: &Variant, row: &mut Row) -> Result<()> {
+        let reader = Reader::new();
+        match reader.ty(entity) {
+            Some(VariantType::Dictionary) => {
+                let dictionary: AnyDictionary = entity.to();
+                for (field, key) in self.keys.iter().enumerate() {
+                    let value = dictionary.get(key).ok_or_else(|| self.missing(field))?;
+                    self.set(row, field, &value)?;
+                }
+            }
+            Some(VariantType::Object) => {
+                let object =
+                    HeldObject::of(entity.clone()).ok_or_else(|| Error::argument("a freed object"))?;
+                for (field, name) in self.names.iter().enumerate() {
+                    let value = object.get(name).ok_or_else(|| Error::argument("freed by its own getter"))?;
+                    // A property that does not exist is null, which no field can hold but a Variant.
+                    self.set(row, field, &value)?;
+                }
+            }
+            found => {
+                return Err(Error::argument(format!(
+                    "expected a Dictionary or an object, found {}",
+                    name_of(found)
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// A row of an entity, as [`Fields::read`] does.
+    ///
+    /// # Errors
+    /// As [`Fields::read`].
+    pub fn row(&self, entity: &Variant) -> Result<Row> {
+        let mut row = self.schema.row();
+        self.read(entity, &mut row).map(|()| row)
+    }
+
+    fn missing(&self, field: usize) -> Error {
+        Error::argument("the field is missing").inside(self.step(field))
+    }
+
+    fn step(&self, field: usize) -> Step {
+        Step::text_key(self.schema.fields()[field].name())
+    }
+
+    fn set(&self, row: &mut Row, field: usize, value: &Variant) -> Result<()> {
+        let (reader, kind) = (Reader::new(), self.schema.fields()[field].kind());
+        let encoded;
+        let found = reader.ty(value);
+        let value = match (kind, found) {
+            (Kind::Variant { .. }, _) => {
+                encoded = value::encode(value, Objects::Refused, true)
+                    .map_err(|error| error.inside(self.step(field)))?;
+                Value::Variant(engine::bytes(&encoded))
+            }
+            (_, Some(VariantType::Bool)) => Value::Bool(reader.bool(value)),
+            (Kind::Float(_) | Kind::Angle { .. }, Some(VariantType::Int)) => {
+                Value::Float(reader.int(value) as f64)
+            }
+            (_, Some(VariantType::Int)) => Value::Int(reader.int(value)),
+            (_, Some(VariantType::Float)) => Value::Float(reader.float(value)),
+            (_, Some(VariantType::Vector2)) => {
+                let vector: Vector2 = value.to();
+                Value::Vector2([vector.x, vector.y].map(f64::from))
+            }
+            (_, Some(VariantType::Vector3)) => {
+                let vector: Vector3 = value.to();
+                Value::Vector3([vector.x, vector.y, vector.z].map(f64::from))
+            }
+            (_, Some(VariantType::Quaternion)) => {
+                let rotation: Quaternion = value.to();
+                Value::Quaternion([rotation.x, rotation.y, rotation.z, rotation.w].map(f64::from))
+            }
+            _ => {
+                let reason = format!("expected {}, found {}", type_of(kind).name(), name_of(found));
+                return Err(Error::argument(reason).inside(self.step(field)));
+            }
+        };
+        self.schema.set(row, field, value).map_err(|error| Error::other(error).inside(self.step(field)))
+    }
+
+    /// A field of a row. `limits` are those of Variants.
+    ///
+    /// # Errors
+    /// Fails if an encoded Variant is invalid.
+    pub fn get(&self, row: &Row, field: usize, limits: &Limits) -> Result<Variant> {
+        Ok(match self.schema.get(row, field) {
+            Value::Bool(value) => value.to_variant(),
+            Value::Int(value) => value.to_variant(),
+            Value::Float(value) => value.to_variant(),
+            Value::Vector2([x, y]) => Vector2::new(x as real, y as real).to_variant(),
+            Value::Vector3([x, y, z]) => Vector3::new(x as real, y as real, z as real).to_variant(),
+            Value::Quaternion(parts) => {
+                let [x, y, z, w] = parts.map(|part| part as real);
+                Quaternion::new(x, y, z, w).to_variant()
+            }
+            Value::Variant(bytes) => {
+                let input = Input::Owned(PackedByteArray::from(bytes));
+                let value = Decoding::strict(limits).decode_input(&input).map(Built::into_value);
+                value.map_err(|error| error.without_offset().inside(self.step(field)))?
+            }
+        })
+    }
+
+    /// All fields of a row.
+    ///
+    /// # Errors
+    /// As [`Fields::get`].
+    pub fn dictionary(&self, row: &Row, limits: &Limits) -> Result<VarDictionary> {
+        let mut dictionary = VarDictionary::new();
+        for (field, key) in self.keys.iter().enumerate() {
+            dictionary.set(key, &self.get(row, field, limits)?);
+        }
+        Ok(dictionary)
+    }
+}
+
+/// The type of the values of a field.
+fn type_of(kind: Kind) -> VariantType {
+    match kind {
+        Kind::Bool => VariantType::Bool,
+        Kind::Int { .. } => VariantType::Int,
+        Kind::Float(_) | Kind::Angle { .. } => VariantType::Float,
+        Kind::Vector2(_) => VariantType::Vector2,
+        Kind::Vector3(_) => VariantType::Vector3,
+        Kind::Quaternion { .. } => VariantType::Quaternion,
+        Kind::Variant { .. } => VariantType::Nil,
+    }
+}
+
+fn name_of(ty: Option<VariantType>) -> &'static str {
+    ty.map_or("a newer type", VariantType::name)
+}
+
+impl Fields {
+    /// The frame of entities: a Dictionary with their ids as keys. Getters run.
+    ///
+    /// # Errors
+    /// Fails if an id is not an int from 0 to 4,294,967,294, or an entity does not fit.
+    pub fn frame(&self, entities: &AnyDictionary) -> Result<Arc<Frame>> {
+        let mut sorted = Vec::with_capacity(entities.len());
+        for (id, entity) in entities.iter_shared() {
+            sorted.push((id_of(&id)?, entity));
+        }
+        sorted.sort_unstable_by_key(|(id, _)| *id);
+        let (mut frame, mut row) = (Frame::new(), self.schema.row());
+        for (id, entity) in sorted {
+            self.read(&entity, &mut row).map_err(|error| error.inside(Step::Index(id as usize)))?;
+            frame.push(id, &row).map_err(Error::other)?;
+        }
+        let mut last = lock(&self.last);
+        if **last != frame {
+            *last = Arc::new(frame);
+        }
+        Ok(Arc::clone(&last))
+    }
+
+    /// Sets the fields of an entity that differ between two rows. Setters run.
+    ///
+    /// # Errors
+    /// Fails if an encoded Variant is invalid, or the entity is neither a Dictionary nor an object.
+    pub fn write(&self, entity: &Variant, changed: &VarDictionary) -> Result<()> {
+        match Reader::new().ty(entity) {
+            Some(VariantType::Dictionary) => {
+                let mut dictionary: VarDictionary = entity
+                    .try_to()
+                    .map_err(|_| Error::argument("expected an untyped Dictionary, found a typed one"))?;
+                changed.iter_shared().for_each(|(key, value)| dictionary.set(&key, &value));
+            }
+            Some(VariantType::Object) => {
+                let object =
+                    HeldObject::of(entity.clone()).ok_or_else(|| Error::argument("a freed object"))?;
+                for (key, name) in self.keys.iter().zip(&self.names) {
+                    if let Some(value) = changed.get(key) {
+                        object.set(name, &value);
+                    }
+                }
+            }
+            found => {
+                let found = name_of(found);
+                return Err(Error::argument(format!("expected a Dictionary or an object, found {found}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// The fields of an entity that differ from `before`, or all.
+    ///
+    /// # Errors
+    /// As [`Fields::get`].
+    pub fn changed(&self, row: &Row, before: Option<&Row>, limits: &Limits) -> Result<VarDictionary> {
+        let Some(before) = before else { return self.dictionary(row, limits) };
+        let mut dictionary = VarDictionary::new();
+        for (field, key) in self.keys.iter().enumerate() {
+            if self.schema.differs(before, row, field) {
+                dictionary.set(key, &self.get(row, field, limits)?);
+            }
+        }
+        Ok(dictionary)
+    }
+}
+
+/// The id of an entity.
+///
+/// # Errors
+/// Fails if it is not an int from 0 to 4,294,967,294.
+pub fn id_of(id: &Variant) -> Result<u32> {
+    let int = (Reader::new().ty(id) == Some(VariantType::Int)).then(|| Reader::new().int(id));
+    let found = int.and_then(|int| u32::try_from(int).ok()).filter(|id| *id < u32::MAX);
+    found.ok_or_else(|| {
+        Error::argument(format!("expected an id from 0 to 4294967294, found {}", id.stringify()))
+    })
+}

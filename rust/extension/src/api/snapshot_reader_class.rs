@@ -80,7 +80,7 @@ impl IRefCounted for FastSnapshotReader {
 
 #[godot_api(secondary)]
 impl FastSnapshotReader {
-    /// Reads a snapshot. The result's [member FastVariantResult.value] is a [Dictionary]: [code]"tick"[/code];
+    /// Reads the snapshot in [param bytes]. The result's [member FastVariantResult.value] is a [Dictionary]: [code]"tick"[/code];
     /// [code]"changed"[/code], which maps ids to Dictionaries of the fields that differ from the last snapshot;
     /// [code]"added"[/code], which maps ids to Dictionaries of all fields; [code]"removed"[/code], the ids of entities that
     /// are gone. Prints nothing. After an error, nothing has changed.
@@ -95,7 +95,7 @@ impl FastSnapshotReader {
         })
     }
 
-    /// Reads a snapshot as [method read] does, and sets the changed fields of [param entities], which maps ids to
+    /// Reads the snapshot in [param bytes] as [method read] does, and sets the changed fields of [param entities], which maps ids to
     /// Dictionaries or objects. Your game adds and removes entities, as the result says. Ids that are not in
     /// [param entities] are skipped.
     #[func(gd_self)]

@@ -33,7 +33,7 @@ use crate::snapshots::Fields;
 /// ```
 ///
 /// ```text output
-/// 6 bytes: { "position": (3.1, 4.0), "rotation": 0.98174770424681, "hp": 87, "is_hit": false }
+/// 6 bytes: { "position": (3.1, 4.0), "rotation": 1.00629139685298, "hp": 87, "is_hit": false }
 /// ```
 ///
 /// An entity is a [Dictionary] with the names of the fields as keys, or an object with properties of these names. A number
@@ -103,31 +103,31 @@ impl FastSnapshotSchema {
         Self::add(&this, "FastSnapshotSchema.add_bool", &name, Kind::Bool);
     }
 
-    /// Adds an int from [param min] to [param max].
+    /// Adds the int [param name] from [param min] to [param max].
     #[func(gd_self)]
     fn add_int(this: Gd<Self>, name: GString, min: i64, max: i64) {
         Self::add(&this, "FastSnapshotSchema.add_int", &name, Kind::Int { min, max });
     }
 
-    /// Adds a float from [param min] to [param max], rounded to a multiple of [param step] above [param min].
+    /// Adds the float [param name] from [param min] to [param max], rounded to a multiple of [param step] above [param min].
     #[func(gd_self)]
     fn add_float(this: Gd<Self>, name: GString, min: f64, max: f64, step: f64) {
         Self::add(&this, "FastSnapshotSchema.add_float", &name, Kind::Float(Steps { min, max, step }));
     }
 
-    /// Adds a [Vector2], each component as [method add_float] with the same [param min], [param max] and [param step].
+    /// Adds the [Vector2] [param name], each component as [method add_float] with the same [param min], [param max] and [param step].
     #[func(gd_self)]
     fn add_vector2(this: Gd<Self>, name: GString, min: f64, max: f64, step: f64) {
         Self::add(&this, "FastSnapshotSchema.add_vector2", &name, Kind::Vector2(Steps { min, max, step }));
     }
 
-    /// Adds a [Vector3], each component as [method add_float] with the same [param min], [param max] and [param step].
+    /// Adds the [Vector3] [param name], each component as [method add_float] with the same [param min], [param max] and [param step].
     #[func(gd_self)]
     fn add_vector3(this: Gd<Self>, name: GString, min: f64, max: f64, step: f64) {
         Self::add(&this, "FastSnapshotSchema.add_vector3", &name, Kind::Vector3(Steps { min, max, step }));
     }
 
-    /// Adds an angle in radians, rounded to one of 2^[param bits] parts of a turn; [param bits] is at most 24. The other side
+    /// Adds the angle [param name] in radians, rounded to one of 2^[param bits] parts of a turn; [param bits] is at most 24. The other side
     /// sees it between −π and π.
     #[func(gd_self)]
     fn add_angle(this: Gd<Self>, name: GString, bits: i64) {
@@ -135,7 +135,7 @@ impl FastSnapshotSchema {
         Self::add(&this, "FastSnapshotSchema.add_angle", &name, Kind::Angle { bits });
     }
 
-    /// Adds a rotation, a [Quaternion]: the three smallest components with [param bits] each, 3 to 18, and 2 bits for the
+    /// Adds the rotation [param name], a [Quaternion]: the three smallest components with [param bits] each, 3 to 18, and 2 bits for the
     /// largest. The other side may see the negated quaternion, which is the same rotation.
     #[func(gd_self)]
     fn add_quaternion(this: Gd<Self>, name: GString, bits: i64) {
@@ -143,7 +143,7 @@ impl FastSnapshotSchema {
         Self::add(&this, "FastSnapshotSchema.add_quaternion", &name, Kind::Quaternion { bits });
     }
 
-    /// Adds any value without objects, encoded in at most [param max_bytes], up to 65535. It is sent whole whenever it
+    /// Adds the field [param name] for any value without objects, encoded in at most [param max_bytes], up to 65535. It is sent whole whenever it
     /// changes, and read strictly within the limits of [method FastVariantLimits.for_network].
     #[func(gd_self)]
     fn add_variant(this: Gd<Self>, name: GString, max_bytes: i64) {

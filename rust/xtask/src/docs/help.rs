@@ -76,6 +76,8 @@ fn look_up(listed: &str, page: &str) -> Result<(u64, Vec<String>)> {
     for thing in listed.descendants() {
         let name = thing.attribute("name").unwrap_or_default();
         let kind = thing.attribute("enum").or(thing.attribute("type")).unwrap_or_default();
+        // Pages show the type of a typed Array as in scripts.
+        let kind = kind.strip_suffix("[]").map_or_else(|| kind.into(), |element| format!("Array[{element}]"));
         let text = match thing.tag_name().name() {
             "method" => description(page, |heading| heading.contains(&format!(" {name}("))),
             "signal" => description(page, |heading| heading.starts_with(&format!("{name}("))),

@@ -166,7 +166,7 @@ const SURFACE: Dictionary[StringName, Array] = {
 
 func test_classes_are_as_they_are_documented() -> bool:
 	var classes := Array(ClassDB.get_class_list()).filter(func(found: String) -> bool:
-		return found.begins_with("FastVariant") or found.begins_with("FastProtobuf") or found.begins_with("FastGodot3"))
+		return found.begins_with("FastVariant") or found.begins_with("FastSnapshot") or found.begins_with("FastProtobuf") or found.begins_with("FastGodot3"))
 	checks.subject(checks.MIXED, "classes")
 	checks.same_value("all", _sorted(SURFACE.keys()), _sorted(classes))
 	for owner in SURFACE:

@@ -91,6 +91,10 @@ fn schemas() -> Vec<Vec<u8>> {
     sets.into_iter().chain(files.map(|file| file.as_bytes().to_vec())).collect()
 }
 
+fn snapshots() -> Vec<Vec<u8>> {
+    fuzzing::snapshots::examples()
+}
+
 fn replay(target: &'static str, check: fn(&[u8]), vectors: fn() -> Vec<Vec<u8>>) {
     let run = move || {
         let check = |input: &[u8]| {
@@ -139,5 +143,6 @@ mod target {
         commands: files;
         protobuf: messages;
         schemas: schemas;
+        snapshots: snapshots;
     }
 }

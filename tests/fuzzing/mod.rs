@@ -13,6 +13,7 @@ pub mod parts;
 pub mod patches;
 pub mod protobuf;
 pub mod schemas;
+pub mod snapshots;
 pub mod strict;
 pub mod text;
 pub mod transcode;

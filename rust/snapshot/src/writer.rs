@@ -13,6 +13,7 @@ use crate::reader::{ACKNOWLEDGED, Header, KEPT};
 use crate::schema::Schema;
 
 /// A snapshot that was sent.
+#[derive(Clone)]
 struct Sent {
     tick: u32,
     /// The frame that the peer has if it has received the snapshot.
@@ -21,6 +22,7 @@ struct Sent {
 }
 
 /// Writes snapshots for one peer.
+#[derive(Clone)]
 pub struct Writer {
     schema: Arc<Schema>,
     sent: VecDeque<Sent>,

@@ -72,7 +72,7 @@ func test_objects() -> bool:
 		_classes.save(PATH, hero)
 		var into := _classes.load_into(other, PATH)
 		checks.truth("load_into an object", into.is_ok() and into.value == other and other.title == "Ren", into.message)
-		# What remains of a damaged save is plain data.
+		# The value of a damaged save is plain data.
 		var bytes := FileAccess.get_file_as_bytes(PATH)
 		_write(bytes.slice(0, -1))
 		for loaded: FastVariantResult in [_classes.load(PATH), _classes.load_async(PATH).wait_to_finish(), _classes.load_into(other, PATH)]:

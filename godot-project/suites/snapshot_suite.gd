@@ -204,7 +204,18 @@ func test_budget_and_errors() -> bool:
 	]:
 		checks.truth("write%s" % [wrong.slice(0, 1)], writer.callv(&"write", wrong).is_empty())
 	Engine.print_error_messages = true
-	checks.truth("and still", not writer.write(99, entities).is_empty())
+	entities[0]["position"] = Vector3.ONE
+	entities[1]["position"] = Vector3.ONE
+	var packet := writer.write(99, entities)
+	var typed: Dictionary[String, Vector3] = {}
+	for wrong: Variant in [7, null, typed]:
+		var refused := reader.apply(packet, {0: wrong})
+		checks.truth("applied to %s" % [wrong], "expected an untyped Dictionary or an object" in refused.message, refused.message)
+	var gone := Node3D.new()
+	var copies := {0: {}, 1: gone}
+	gone.free()
+	var applied := reader.apply(packet, copies)
+	checks.truth("after the refusals, and without the freed object", applied.is_ok() and copies[0]["position"] == Vector3.ONE, applied.message)
 	checks.same_int("damaged", FastVariantCodec.BAD_SNAPSHOT, reader.read(PackedByteArray([1, 2])).error)
 	checks.same_int("acknowledged by a stranger", FastVariantCodec.BAD_SNAPSHOT, writer.acknowledge(PackedByteArray([0xf9, 255, 255, 255, 7, 0, 0, 0, 0])).error)
 	var other := FastSnapshotReader.new()

@@ -206,33 +206,31 @@ impl Fields {
         Ok(Arc::clone(&last))
     }
 
-    /// Sets the fields of an entity that differ between two rows. Setters run.
+    /// Checks that [`Fields::write`] can write to an entity.
     ///
     /// # Errors
-    /// Fails if an encoded Variant is invalid, or the entity is neither a Dictionary nor an object.
-    pub fn write(&self, entity: &Variant, changed: &VarDictionary) -> Result<()> {
-        match Reader::new().ty(entity) {
-            Some(VariantType::Dictionary) => {
-                let mut dictionary: VarDictionary = entity
-                    .try_to()
-                    .map_err(|_| Error::argument("expected an untyped Dictionary, found a typed one"))?;
-                changed.iter_shared().for_each(|(key, value)| dictionary.set(&key, &value));
-            }
-            Some(VariantType::Object) => {
-                let object =
-                    HeldObject::of(entity.clone()).ok_or_else(|| Error::argument("a freed object"))?;
-                for (key, name) in self.keys.iter().zip(&self.names) {
-                    if let Some(value) = changed.get(key) {
-                        object.set(name, &value);
-                    }
+    /// Fails if it is neither an untyped Dictionary nor an object.
+    pub fn check(&self, entity: &Variant) -> Result<()> {
+        let found = Reader::new().ty(entity);
+        let fits = match found {
+            Some(VariantType::Dictionary) => entity.try_to::<VarDictionary>().is_ok(),
+            found => found == Some(VariantType::Object),
+        };
+        let reason = || format!("expected an untyped Dictionary or an object, found {}", name_of(found));
+        if fits { Ok(()) } else { Err(Error::argument(reason())) }
+    }
+
+    /// Sets the changed fields of an entity, unless it is a freed object. Setters run.
+    pub fn write(&self, entity: &Variant, changed: &VarDictionary) {
+        if let Ok(mut dictionary) = entity.try_to::<VarDictionary>() {
+            changed.iter_shared().for_each(|(key, value)| dictionary.set(&key, &value));
+        } else if let Some(object) = HeldObject::of(entity.clone()) {
+            for (key, name) in self.keys.iter().zip(&self.names) {
+                if let Some(value) = changed.get(key) {
+                    object.set(name, &value);
                 }
             }
-            found => {
-                let found = name_of(found);
-                return Err(Error::argument(format!("expected a Dictionary or an object, found {found}")));
-            }
         }
-        Ok(())
     }
 
     /// The fields of an entity that differ from `before`, or all.

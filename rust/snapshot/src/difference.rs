@@ -50,7 +50,7 @@ pub struct Difference<'f> {
     predicted: Vec<u32>,
 }
 
-/// Something that may be sent or wait.
+/// A change that may be sent or wait.
 pub struct Item {
     pub id: u32,
     /// The approximate number of bits.
@@ -106,7 +106,7 @@ impl<'f> Difference<'f> {
         &self.predicted[known.predicted..][..self.schema.lanes()]
     }
 
-    /// What may wait, with its approximate size.
+    /// The changes that may wait, with their approximate sizes.
     pub fn items(&self) -> Vec<Item> {
         let mut items = Vec::new();
         let row_bits = |mask: u64, (_, variants): Fields<'_>| {
@@ -140,7 +140,7 @@ impl<'f> Difference<'f> {
         }
     }
 
-    /// Writes what is sent.
+    /// Writes the changes that are sent.
     pub fn write(&self, bits: &mut BitWriter) {
         let Self { schema, new, references, .. } = *self;
         let sent = |known: &&Known| known.is_sent;

@@ -1,4 +1,4 @@
-//! What a peer has received.
+//! The reader of one writer's snapshots.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -82,7 +82,7 @@ impl Header {
     }
 }
 
-/// What a snapshot changed in the frame before it.
+/// The changes since the snapshot before.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
     /// The ids of entities whose fields have changed.

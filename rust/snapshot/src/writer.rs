@@ -1,4 +1,4 @@
-//! What is sent to one peer.
+//! The writer of snapshots for one peer.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;

@@ -209,9 +209,9 @@ fn a_million_ticks() {
     }
 }
 
-/// An error changes nothing, and no damage makes the reader panic.
+/// No truncated snapshot can be read, and an error changes nothing. The fuzz target `snapshots` flips bits.
 #[test]
-fn damaged_snapshots() {
+fn truncated_snapshots() {
     let schema = Arc::new(any_schema());
     let mut random = fastrand::Rng::with_seed(9);
     let mut writer = Writer::new(Arc::clone(&schema));
@@ -231,18 +231,7 @@ fn damaged_snapshots() {
         for length in lengths.into_iter().take(60) {
             assert!(good.read(&packet[..length]).is_err(), "tick {tick}, {length} of {} bytes", packet.len());
         }
-        for _ in 0..400 {
-            let mut changed = packet.clone();
-            for _ in 0..random.usize(1..4) {
-                let bit = random.usize(0..changed.len() * 8);
-                changed[bit / 8] ^= 1 << (bit % 8);
-            }
-            // A changed number may be a valid one: the copy takes it.
-            let mut copy = good.clone();
-            if copy.read(&changed).is_err() {
-                assert_eq!(copy.last().map(|(tick, frame)| (tick, Arc::clone(frame))), state);
-            }
-        }
+        assert_eq!(good.last().map(|(tick, frame)| (tick, Arc::clone(frame))), state);
         assert_eq!(good.acknowledgement(), history);
         good.read(&packet).unwrap();
         writer.acknowledge(&good.acknowledgement()).unwrap();

@@ -309,8 +309,9 @@ impl FastVariantClasses {
 
     /// Loads the file at [param path] as [method load] does with the same [param limits], in the background, after saves
     /// started earlier. The main thread creates the objects in slices of about 2 ms per frame, so that a large save does
-    /// not stop the game; it takes several times as long as [method load]. Progress is counted in parts of 1,000. On the web and on Windows for ARM, the value is read
-    /// in one frame, and then the properties are set in slices.
+    /// not stop the game; it takes several times as long as [method load]. A container of plain values is read in one
+    /// slice. On the web and on Windows for ARM, the value is read in one frame, and then the properties are set in slices.
+    /// Progress is counted in parts of 1,000.
     ///
     /// If you start the job on another thread, it is done when the call returns.
     #[func(gd_self)]

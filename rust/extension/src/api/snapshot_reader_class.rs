@@ -1,8 +1,8 @@
-//! The class FastSnapshotReader: what a peer has received.
+//! The class FastSnapshotReader: reads the snapshots of one writer.
 
 use std::sync::{Arc, Mutex};
 
-use godot::builtin::{AnyDictionary, GString, PackedByteArray, PackedInt64Array, VarDictionary};
+use godot::builtin::{AnyDictionary, GString, PackedByteArray, PackedInt64Array, VarDictionary, Variant};
 use godot::classes::IRefCounted;
 use godot::meta::ToGodot;
 use godot::obj::Gd;
@@ -15,8 +15,7 @@ use variant_snapshot::{Frame, Reader};
 
 use super::guard::guard;
 use super::result_class::FastVariantResult;
-use super::snapshot_schema_class::FastSnapshotSchema;
-use super::snapshot_writer_class::no_schema;
+use super::snapshot_schema_class::{Bound, FastSnapshotSchema, no_schema};
 use super::summary;
 use crate::snapshots::Fields;
 
@@ -35,13 +34,7 @@ pub struct FastSnapshotReader {
     /// added to the schema later have no effect.
     #[var(get, set)]
     schema: PhantomVar<Option<Gd<FastSnapshotSchema>>>,
-    state: Mutex<Option<State>>,
-}
-
-struct State {
-    schema: Gd<FastSnapshotSchema>,
-    fields: Arc<Fields>,
-    reader: Reader,
+    state: Mutex<Option<Bound<Reader>>>,
 }
 
 #[godot_api]
@@ -54,11 +47,7 @@ impl FastSnapshotReader {
     #[func]
     fn set_schema(&self, schema: Option<Gd<FastSnapshotSchema>>) {
         guard("FastSnapshotReader.schema", || {
-            let state = schema.map(|schema| {
-                let fields = FastSnapshotSchema::known(&schema);
-                let reader = Reader::new(Arc::clone(fields.schema()));
-                State { schema, fields, reader }
-            });
+            let state = schema.map(|schema| Bound::of(schema, Reader::new));
             let old = std::mem::replace(&mut *lock(&self.state), state);
             drop(old);
         });
@@ -71,7 +60,7 @@ impl IRefCounted for FastSnapshotReader {
     fn to_string(this: Gd<Self>) -> GString {
         guard("FastSnapshotReader.to_string", || {
             let last = lock(&this.bind().state).as_ref().and_then(|state| {
-                state.reader.last().map(|(tick, frame)| format!("tick {tick}, {} entities", frame.len()))
+                state.peer.last().map(|(tick, frame)| format!("tick {tick}, {} entities", frame.len()))
             });
             summary::of(&this, last.unwrap_or_else(|| "nothing received".to_owned()))
         })
@@ -87,7 +76,7 @@ impl FastSnapshotReader {
     #[func(gd_self)]
     fn read(this: Gd<Self>, bytes: PackedByteArray) -> Gd<FastVariantResult> {
         guard("FastSnapshotReader.read", || {
-            let read = Self::changes(&this, &bytes);
+            let read = Self::changes(&this, &bytes, |_, _| Ok(()));
             read.map_or_else(
                 |error| FastVariantResult::failed(&error),
                 |(_, value)| FastVariantResult::decoded(value.to_variant(), 0, bytes.len()),
@@ -97,26 +86,27 @@ impl FastSnapshotReader {
 
     /// Reads the snapshot in [param bytes] as [method read] does, and sets the changed fields of [param entities], which maps ids to
     /// Dictionaries or objects. Your game adds and removes entities, as the result says. Ids that are not in
-    /// [param entities] are skipped.
+    /// [param entities], and freed objects, are skipped.
     #[func(gd_self)]
     fn apply(this: Gd<Self>, bytes: PackedByteArray, entities: AnyDictionary) -> Gd<FastVariantResult> {
         guard("FastSnapshotReader.apply", || {
-            let applied = Self::changes(&this, &bytes).and_then(|(fields, value)| {
-                let changed: VarDictionary =
-                    value.get("changed").and_then(|changed| changed.try_to().ok()).unwrap_or_default();
-                for (id, row) in changed.iter_shared() {
-                    if let Some(entity) = entities.get(&id) {
-                        fields
-                            .write(&entity, &row.to())
-                            .map_err(|error| error.inside(Step::Index(id.to::<i64>() as usize)))?;
-                    }
-                }
-                Ok(value)
+            let entity = |id: &Variant| entities.get(id);
+            let read = Self::changes(&this, &bytes, |fields, changed| {
+                changed
+                    .keys_shared()
+                    .filter_map(|id| entity(&id))
+                    .try_for_each(|entity| fields.check(&entity))
             });
-            applied.map_or_else(
-                |error| FastVariantResult::failed(&error),
-                |value| FastVariantResult::decoded(value.to_variant(), 0, bytes.len()),
-            )
+            match read {
+                Ok((fields, value)) => {
+                    let changed: VarDictionary = value.get("changed").unwrap_or_default().to();
+                    for (id, row) in changed.iter_shared() {
+                        entity(&id).into_iter().for_each(|entity| fields.write(&entity, &row.to()));
+                    }
+                    FastVariantResult::decoded(value.to_variant(), 0, bytes.len())
+                }
+                Err(error) => FastVariantResult::failed(&error),
+            }
         })
     }
 
@@ -127,20 +117,25 @@ impl FastSnapshotReader {
         guard("FastSnapshotReader.get_acknowledgement", || {
             let this = this.bind();
             let state = lock(&this.state);
-            state.as_ref().map_or_else(PackedByteArray::new, |state| state.reader.acknowledgement().into())
+            state.as_ref().map_or_else(PackedByteArray::new, |state| state.peer.acknowledgement().into())
         })
     }
 }
 
 impl FastSnapshotReader {
-    fn changes(this: &Gd<Self>, bytes: &PackedByteArray) -> Result<(Arc<Fields>, VarDictionary)> {
+    /// Reads a snapshot, unless `check` refuses the changed rows. Returns the value of the result.
+    fn changes(
+        this: &Gd<Self>,
+        bytes: &PackedByteArray,
+        check: impl FnOnce(&Fields, &VarDictionary) -> Result<()>,
+    ) -> Result<(Arc<Fields>, VarDictionary)> {
         let this = this.bind();
         let mut state = lock(&this.state);
         let state = state.as_mut().ok_or_else(no_schema)?;
         let (fields, limits) = (Arc::clone(&state.fields), Limits::for_network());
         let schema = fields.schema();
         // A copy, so that an invalid Variant changes nothing, either.
-        let mut reader = state.reader.clone();
+        let mut reader = state.peer.clone();
         let before = reader.last().map_or_else(Arc::<Frame>::default, |(_, frame)| Arc::clone(frame));
         let changes = reader.read(engine::bytes(bytes)).map_err(Error::other)?;
         let (tick, frame) = reader.last().ok_or_else(no_schema)?;
@@ -154,13 +149,15 @@ impl FastSnapshotReader {
             }
             Ok(rows)
         };
+        let changed = rows(&changes.changed)?;
+        check(&fields, &changed)?;
         let removed: PackedInt64Array = changes.removed.iter().map(|id| i64::from(*id)).collect();
         let mut value = VarDictionary::new();
         value.set("tick", i64::from(tick));
-        value.set("changed", &rows(&changes.changed)?);
+        value.set("changed", &changed);
         value.set("added", &rows(&changes.added)?);
         value.set("removed", &removed);
-        state.reader = reader;
+        state.peer = reader;
         Ok((fields, value))
     }
 }

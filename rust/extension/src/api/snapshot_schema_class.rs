@@ -253,6 +253,28 @@ impl FastSnapshotSchema {
     }
 }
 
+/// A writer or reader of snapshots, and its schema.
+pub struct Bound<T> {
+    pub schema: Gd<FastSnapshotSchema>,
+    pub fields: Arc<Fields>,
+    pub peer: T,
+}
+
+impl<T> Bound<T> {
+    /// Binds what `make` returns to the fields that a schema has now.
+    pub fn of(schema: Gd<FastSnapshotSchema>, make: impl FnOnce(Arc<Schema>) -> T) -> Self {
+        let fields = FastSnapshotSchema::known(&schema);
+        let peer = make(Arc::clone(fields.schema()));
+        Self { schema, fields, peer }
+    }
+}
+
+/// The error of a writer or reader without a schema.
+#[cold]
+pub fn no_schema() -> Error {
+    Error::argument("set `schema` first")
+}
+
 /// The description of a field in a resource.
 fn described(name: &str, kind: Kind) -> VarDictionary {
     let mut description = VarDictionary::new();

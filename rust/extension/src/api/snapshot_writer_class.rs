@@ -1,4 +1,4 @@
-//! The class FastSnapshotWriter: what is sent to one peer.
+//! The class FastSnapshotWriter: writes snapshots for one peer.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -15,9 +15,9 @@ use variant_snapshot::Writer;
 
 use super::guard::{OnFailure, guard};
 use super::result_class::FastVariantResult;
-use super::snapshot_schema_class::FastSnapshotSchema;
+use super::snapshot_schema_class::{Bound, FastSnapshotSchema, no_schema};
 use super::summary;
-use crate::snapshots::{Fields, id_of};
+use crate::snapshots::id_of;
 
 /// Writes snapshots for one peer, in a few bits for each entity: what differs from a prediction that the peer can make from
 /// the states that it has acknowledged.
@@ -53,13 +53,7 @@ pub struct FastSnapshotWriter {
     /// have no effect.
     #[var(get, set)]
     schema: PhantomVar<Option<Gd<FastSnapshotSchema>>>,
-    state: Mutex<Option<State>>,
-}
-
-struct State {
-    schema: Gd<FastSnapshotSchema>,
-    fields: Arc<Fields>,
-    writer: Writer,
+    state: Mutex<Option<Bound<Writer>>>,
 }
 
 #[godot_api]
@@ -72,11 +66,7 @@ impl FastSnapshotWriter {
     #[func]
     fn set_schema(&self, schema: Option<Gd<FastSnapshotSchema>>) {
         guard("FastSnapshotWriter.schema", || {
-            let state = schema.map(|schema| {
-                let fields = FastSnapshotSchema::known(&schema);
-                let writer = Writer::new(Arc::clone(fields.schema()));
-                State { schema, fields, writer }
-            });
+            let state = schema.map(|schema| Bound::of(schema, Writer::new));
             let old = std::mem::replace(&mut *lock(&self.state), state);
             drop(old);
         });
@@ -89,7 +79,7 @@ impl IRefCounted for FastSnapshotWriter {
     fn to_string(this: Gd<Self>) -> GString {
         guard("FastSnapshotWriter.to_string", || {
             let last = lock(&this.bind().state).as_ref().and_then(|state| {
-                state.writer.last().map(|(tick, frame)| format!("tick {tick}, {} entities", frame.len()))
+                state.peer.last().map(|(tick, frame)| format!("tick {tick}, {} entities", frame.len()))
             });
             summary::of(&this, last.unwrap_or_else(|| "nothing sent".to_owned()))
         })
@@ -131,7 +121,7 @@ impl FastSnapshotWriter {
             let acknowledged = state
                 .as_mut()
                 .ok_or_else(no_schema)
-                .and_then(|state| state.writer.acknowledge(engine::bytes(&bytes)).map_err(Error::other));
+                .and_then(|state| state.peer.acknowledge(engine::bytes(&bytes)).map_err(Error::other));
             match acknowledged {
                 Ok(tick) => {
                     let tick = tick.map_or_else(Variant::nil, |tick| i64::from(tick).to_variant());
@@ -165,12 +155,8 @@ impl FastSnapshotWriter {
         let frame = fields.ok_or_else(no_schema)?.frame(entities)?;
         let this = this.bind();
         let mut state = lock(&this.state);
-        let writer = &mut state.as_mut().ok_or_else(no_schema)?.writer;
+        let writer = &mut state.as_mut().ok_or_else(no_schema)?.peer;
         let written = writer.write(tick, &frame, max_bytes, |id| weights.get(&id).copied().unwrap_or(1.0));
         written.map(PackedByteArray::from).map_err(Error::other)
     }
-}
-
-pub fn no_schema() -> Error {
-    Error::argument("set `schema` first")
 }

@@ -16,7 +16,7 @@ mod coroutine {
     use corosensei::{Coroutine, CoroutineResult, Yielder};
     use variant_codec::{Error, ErrorKind, Result};
 
-    /// What a reader does.
+    /// The reason why a reader suspends itself.
     pub enum Request {
         /// It pauses, at this offset if it has gone on.
         Pause(Option<usize>),
@@ -27,7 +27,7 @@ mod coroutine {
     /// Enough for the deepest value. Most of it is never touched, so the system does not allocate it.
     const STACK_BYTES: usize = 8 << 20;
 
-    /// What a reader runs on: the stack of the caller, or its own.
+    /// The stack on which a reader runs: the caller's, or its own.
     #[derive(Clone, Copy)]
     pub struct Host<'h>(Option<&'h Yielder<bool, Request>>);
 
@@ -117,7 +117,7 @@ mod whole {
 
     use variant_codec::Result;
 
-    /// What a reader runs on: always the stack of the caller.
+    /// The stack on which a reader runs, which is always the caller's.
     #[derive(Clone, Copy)]
     pub struct Host<'h>(PhantomData<&'h ()>);
 

@@ -164,6 +164,64 @@ func test_a_network() -> bool:
 	return true
 
 
+## Columns are the same entities as rows, for each kind of field.
+func test_columns() -> bool:
+	checks.subject(checks.MIXED, "columns")
+	var schema := _schema()
+	var writers: Array[FastSnapshotWriter] = [FastSnapshotWriter.new(), FastSnapshotWriter.new()]
+	var readers: Array[FastSnapshotReader] = [FastSnapshotReader.new(), FastSnapshotReader.new()]
+	for side: RefCounted in writers + readers:
+		side.set(&"schema", schema)
+	var random := seeded("columns")
+	var world: Dictionary[int, Dictionary] = {}
+	for tick in range(1, 60):
+		var row := _row()
+		row.merge({
+			"bool": tick % 3 == 0, "int": tick, "wide": -tick, "float": random.randf_range(-9, 9), "angle": random.randf_range(-3, 3),
+			"vector2": Vector2(tick, 1), "rotation": Quaternion(Vector3.UP, random.randf()), "any": [tick],
+		}, true)
+		world[random.randi_range(0, 20)] = row
+		if tick % 9 == 0:
+			world.erase(world.keys()[0])
+		var ids := PackedInt64Array(world.keys())
+		var columns := _columns(world)
+		if tick % 2:
+			# Smaller arrays and Arrays hold the same.
+			var flags := Array(columns["bool"]).map(func(flag: int) -> bool: return flag == 1)
+			columns.merge({"int": PackedInt32Array(Array(columns["int"])), "bool": flags, "float": Array(columns["float"])}, true)
+		var packet := writers[0].write(tick, world, 20_000)
+		checks.same_bytes("written", packet, writers[1].write_columns(tick, ids, columns, 20_000))
+		var by_rows: Dictionary = readers[0].read(packet).value
+		var value: Dictionary = readers[1].read_columns(packet).value
+		checks.same_value("tick and removed", [by_rows["tick"], by_rows["removed"]], [value["tick"], value["removed"]])
+		for list: String in ["changed", "added"]:
+			checks.same_value(list, PackedInt64Array(by_rows[list].keys()), value[list])
+		var seen := {}
+		for id: int in world:
+			seen[id] = schema.quantized(world[id])
+		seen = _sorted(seen)
+		checks.same_value("ids", PackedInt64Array(seen.keys()), value["ids"])
+		checks.same_value("columns", _columns(seen), value["columns"])
+		for index in 2:
+			writers[index].acknowledge(readers[index].get_acknowledgement())
+	return true
+
+
+## One array for each field, of the values of all entities.
+func _columns(world: Dictionary) -> Dictionary:
+	var columns := {
+		"bool": PackedByteArray(), "int": PackedInt64Array(), "wide": PackedInt64Array(), "float": PackedFloat64Array(), "vector2": PackedVector2Array(),
+		"vector3": PackedVector3Array(), "angle": PackedFloat64Array(), "rotation": PackedVector4Array(), "any": [],
+	}
+	for id: int in world:
+		for field: String in columns:
+			var value: Variant = world[id][field]
+			if value is Quaternion:
+				value = Vector4(value.x, value.y, value.z, value.w)
+			columns[field].append(value)
+	return columns
+
+
 func _sorted(world: Dictionary) -> Dictionary:
 	var ids := world.keys()
 	ids.sort()
@@ -203,6 +261,12 @@ func test_budget_and_errors() -> bool:
 		[99, {1: null}], [99, entities, 3], [99, entities, 200, {"a": 1.0}], [99, entities, 200, {1: "x"}],
 	]:
 		checks.truth("write%s" % [wrong.slice(0, 1)], writer.callv(&"write", wrong).is_empty())
+	var columns := {"position": PackedVector3Array([Vector3.ONE, Vector3.ZERO])}
+	for wrong: Array in [
+		[[1, 1], columns], [[1, -1], columns], [[1], columns], [[1, 2, 3], columns], [[1, 2], {}], [[1, 2], {"position": PackedVector2Array()}],
+		[[1, 2], {"position": [Vector3.ONE, 7]}], [[1, 2], {"position": PackedVector3Array([Vector3.ONE, Vector3(NAN, 0, 0)])}],
+	]:
+		checks.truth("write_columns%s" % [wrong], writer.write_columns(99, PackedInt64Array(wrong[0]), wrong[1]).is_empty())
 	Engine.print_error_messages = true
 	entities[0]["position"] = Vector3.ONE
 	entities[1]["position"] = Vector3.ONE

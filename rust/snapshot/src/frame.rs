@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::row::{Fields, FieldsMut, Row};
-use crate::schema::Schema;
+use crate::row::{self, Fields, FieldsMut, Row};
+use crate::schema::{Schema, Value};
 
 /// The most entities of a frame.
 pub const MOST_ENTITIES: usize = 1 << 16;
@@ -31,17 +31,52 @@ impl Frame {
     /// # Errors
     /// Fails if the id is not above those before, or above 4,294,967,294, or there are 65,536 entities.
     pub fn push(&mut self, id: u32, row: &Row) -> Result<()> {
-        if self.ids.last().is_some_and(|last| *last >= id) {
-            return Err(Error::argument(format!("expected ids in ascending order, found {id}")));
-        }
-        if id > MOST_ID {
-            return Err(Error::argument(format!("expected ids up to {MOST_ID}, found {id}")));
-        }
+        check(self.ids.last().copied(), id)?;
         if self.ids.len() == MOST_ENTITIES {
-            return Err(Error::argument(format!("a snapshot has at most {MOST_ENTITIES} entities")));
+            return Err(too_many());
         }
         self.add(id, (&row.lanes, &row.variants));
         Ok(())
+    }
+
+    /// A frame of entities with these ids, in ascending order. Each has the first number of each range, and empty Variants.
+    ///
+    /// # Errors
+    /// As [`Frame::push`].
+    pub fn of(schema: &Schema, ids: Vec<u32>) -> Result<Self> {
+        if ids.len() > MOST_ENTITIES {
+            return Err(too_many());
+        }
+        let mut last = None;
+        for id in &ids {
+            check(last.replace(*id), *id)?;
+        }
+        let (lanes, variants) = (ids.len() * schema.lanes(), ids.len() * schema.variants());
+        Ok(Self { ids, lanes: vec![0; lanes], variants: vec![Arc::default(); variants] })
+    }
+
+    /// Sets a field, given as its index, of the entity at an index, as [`Schema::set`] does.
+    ///
+    /// # Errors
+    /// As [`Schema::set`].
+    ///
+    /// # Panics
+    /// Panics if there is no such entity.
+    #[inline]
+    pub fn set(&mut self, schema: &Schema, index: usize, field: usize, value: Value<'_>) -> Result<()> {
+        let (lanes, variants) = (schema.lanes(), schema.variants());
+        let row =
+            (&mut self.lanes[index * lanes..][..lanes], &mut self.variants[index * variants..][..variants]);
+        schema.set_in(row, field, value)
+    }
+
+    /// A field, given as its index, of the entity at an index.
+    ///
+    /// # Panics
+    /// Panics if there is no such entity or field.
+    #[inline]
+    pub fn get(&self, schema: &Schema, index: usize, field: usize) -> Value<'_> {
+        schema.get_in(self.fields(schema, index), field)
     }
 
     #[inline(always)]
@@ -71,13 +106,12 @@ impl Frame {
         self.ids.binary_search(&id).ok()
     }
 
-    /// The entity at this index.
+    /// Whether a field, given as its index, of the entity at `index` differs from that of the entity at `at` in `other`.
     ///
     /// # Panics
-    /// Panics if there is none.
-    pub fn row(&self, schema: &Schema, index: usize) -> Row {
-        let (lanes, variants) = self.fields(schema, index);
-        Row { lanes: lanes.into(), variants: variants.into() }
+    /// Panics if there is no such entity or field.
+    pub fn differs(&self, schema: &Schema, index: usize, (other, at): (&Self, usize), field: usize) -> bool {
+        row::differs(self.fields(schema, index), other.fields(schema, at), &schema.fields()[field])
     }
 
     #[inline(always)]
@@ -91,4 +125,21 @@ impl Frame {
         let (lanes, variants) = (self.lanes.len() - schema.lanes(), self.variants.len() - schema.variants());
         (&mut self.lanes[lanes..], &mut self.variants[variants..])
     }
+}
+
+/// Checks an id that follows `last`.
+fn check(last: Option<u32>, id: u32) -> Result<()> {
+    match last {
+        Some(last) if last == id => Err(Error::argument(format!("id {id} is there twice"))),
+        Some(last) if last > id => {
+            Err(Error::argument(format!("expected ids in ascending order, found {id} after {last}")))
+        }
+        _ if id > MOST_ID => Err(Error::argument(format!("expected ids up to {MOST_ID}, found {id}"))),
+        _ => Ok(()),
+    }
+}
+
+#[cold]
+fn too_many() -> Error {
+    Error::argument(format!("a snapshot has at most {MOST_ENTITIES} entities"))
 }

@@ -98,12 +98,6 @@ impl Schema {
         Ok(rows)
     }
 
-    /// Whether a field, given as its index, differs in two rows.
-    pub fn differs(&self, a: &Row, b: &Row, field: usize) -> bool {
-        let field = self.fields().get(field);
-        field.is_some_and(|field| differs((&a.lanes, &a.variants), (&b.lanes, &b.variants), field))
-    }
-
     /// Appends a field of a row.
     pub(crate) fn put(&self, bits: &mut BitWriter, row: Fields<'_>, index: usize) {
         let field = &self.fields()[index];

@@ -7,7 +7,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::VERSION;
 use crate::error::{Error, Result};
 use crate::quantize;
-use crate::row::Row;
+use crate::row::{Fields, FieldsMut, Row};
 
 /// The most fields of a schema.
 pub const MOST_FIELDS: usize = 64;
@@ -275,10 +275,14 @@ impl Schema {
     /// # Errors
     /// Fails if the value is of another kind, a float is not finite, a quaternion has no direction, or a Variant is too
     /// long.
-    #[inline]
     pub fn set(&self, row: &mut Row, field: usize, value: Value<'_>) -> Result<()> {
+        self.set_in((&mut row.lanes, &mut row.variants), field, value)
+    }
+
+    #[inline]
+    pub(crate) fn set_in(&self, row: FieldsMut<'_>, field: usize, value: Value<'_>) -> Result<()> {
         let Some(field) = self.fields.get(field) else { return Err(Error::argument("no such field")) };
-        let lanes = row.lanes.get_mut(field.first..field.first + field.lanes.count()).unwrap_or_default();
+        let lanes = row.0.get_mut(field.first..field.first + field.lanes.count()).unwrap_or_default();
         match (field.kind, value, lanes) {
             (Kind::Bool, Value::Bool(value), [lane]) => *lane = value.into(),
             (Kind::Int { min, max }, Value::Int(value), lanes) => {
@@ -319,7 +323,7 @@ impl Schema {
                         format!("the Variant has {} bytes; the field allows {max_bytes}", bytes.len());
                     return Err(Error::Value(field.name.clone(), reason.into()));
                 }
-                let place = row.variants.get_mut(field.first);
+                let place = row.1.get_mut(field.first);
                 if let Some(place) = place.filter(|place| ***place != *bytes) {
                     *place = bytes.into();
                 }
@@ -335,13 +339,17 @@ impl Schema {
     ///
     /// # Panics
     /// Panics if the row or the index is of another schema.
-    #[inline]
     pub fn get<'r>(&self, row: &'r Row, field: usize) -> Value<'r> {
+        self.get_in((&row.lanes, &row.variants), field)
+    }
+
+    #[inline]
+    pub(crate) fn get_in<'r>(&self, row: Fields<'r>, field: usize) -> Value<'r> {
         let field = &self.fields[field];
         if let Kind::Variant { .. } = field.kind {
-            return Value::Variant(&row.variants[field.first]);
+            return Value::Variant(&row.1[field.first]);
         }
-        let lanes = &row.lanes[field.first..field.first + field.lanes.count()];
+        let lanes = &row.0[field.first..field.first + field.lanes.count()];
         let at = |steps: Steps, index: usize| quantize::at_step(lanes[index], steps.min, steps.step);
         match field.kind {
             Kind::Bool => Value::Bool(lanes[0] != 0),

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use godot::builtin::{AnyDictionary, GString, PackedByteArray, Variant};
+use godot::builtin::{AnyDictionary, GString, PackedByteArray, PackedInt64Array, Variant};
 use godot::classes::IRefCounted;
 use godot::meta::ToGodot;
 use godot::obj::Gd;
@@ -11,13 +11,13 @@ use godot::prelude::{GodotClass, PhantomVar, godot_api};
 use variant_codec::sync::lock;
 use variant_codec::{Error, Result};
 use variant_engine::{self as engine, DictionaryOrEmpty};
-use variant_snapshot::Writer;
+use variant_snapshot::{Frame, Writer};
 
 use super::guard::{OnFailure, guard};
 use super::result_class::FastVariantResult;
 use super::snapshot_schema_class::{Bound, FastSnapshotSchema, no_schema};
 use super::summary;
-use crate::snapshots::id_of;
+use crate::snapshots::{Fields, id_of};
 
 /// Writes snapshots for one peer, in a few bits for each entity: what differs from a prediction that the peer can make from
 /// the states that it has acknowledged.
@@ -105,8 +105,33 @@ impl FastSnapshotWriter {
         #[opt(default = DictionaryOrEmpty::empty())] priorities: DictionaryOrEmpty,
     ) -> PackedByteArray {
         guard("FastSnapshotWriter.write", || {
-            let written = Self::written(&this, tick, &entities, max_bytes, priorities.get());
+            let frame = |fields: &Fields| fields.frame(&entities);
+            let written = Self::written(&this, tick, frame, max_bytes, priorities.get());
             written.unwrap_or_else(|error| PackedByteArray::failed("FastSnapshotWriter.write", &error))
+        })
+    }
+
+    /// Returns the snapshot of [param tick] as [method write] does, with the same [param max_bytes] and
+    /// [param priorities], several times faster: [param columns] maps the name of each field to the values of all
+    /// entities, in the order of [param ids].
+    ///
+    /// The values are a [PackedByteArray] for bools (0 or 1), a [PackedInt64Array] or a smaller one for ints, a
+    /// [PackedFloat64Array] or [PackedFloat32Array] for floats and angles, a packed array of [Vector2] or [Vector3] for
+    /// those types, of [Vector4] for quaternions, or an [Array] for any field.
+    #[func(gd_self)]
+    fn write_columns(
+        this: Gd<Self>,
+        tick: i64,
+        ids: PackedInt64Array,
+        columns: AnyDictionary,
+        #[opt(default = 1200)] max_bytes: i64,
+        #[opt(default = DictionaryOrEmpty::empty())] priorities: DictionaryOrEmpty,
+    ) -> PackedByteArray {
+        guard("FastSnapshotWriter.write_columns", || {
+            let frame = |fields: &Fields| fields.frame_of_columns(&ids, &columns);
+            let written = Self::written(&this, tick, frame, max_bytes, priorities.get());
+            written
+                .unwrap_or_else(|error| PackedByteArray::failed("FastSnapshotWriter.write_columns", &error))
         })
     }
 
@@ -137,7 +162,7 @@ impl FastSnapshotWriter {
     fn written(
         this: &Gd<Self>,
         tick: i64,
-        entities: &AnyDictionary,
+        frame: impl FnOnce(&Fields) -> Result<Arc<Frame>>,
         max_bytes: i64,
         priorities: &AnyDictionary,
     ) -> Result<PackedByteArray> {
@@ -152,7 +177,7 @@ impl FastSnapshotWriter {
         }
         let fields = lock(&this.bind().state).as_ref().map(|state| Arc::clone(&state.fields));
         // The state is free while getters run.
-        let frame = fields.ok_or_else(no_schema)?.frame(entities)?;
+        let frame = frame(&*fields.ok_or_else(no_schema)?)?;
         let this = this.bind();
         let mut state = lock(&this.state);
         let writer = &mut state.as_mut().ok_or_else(no_schema)?.peer;

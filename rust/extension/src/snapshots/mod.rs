@@ -1,5 +1,7 @@
 //! Snapshots: the fields of entities as live Variants.
 
+mod columns;
+
 use std::sync::{Arc, Mutex};
 
 use godot::builtin::{
@@ -55,7 +57,7 @@ impl Fields {
                 let dictionary: AnyDictionary = entity.to();
                 for (field, key) in self.keys.iter().enumerate() {
                     let value = dictionary.get(key).ok_or_else(|| self.missing(field))?;
-                    self.set(row, field, &value)?;
+                    self.give(field, &value, |value| self.schema.set(row, field, value))?;
                 }
             }
             Some(VariantType::Object) => {
@@ -64,7 +66,7 @@ impl Fields {
                 for (field, name) in self.names.iter().enumerate() {
                     let value = object.get(name).ok_or_else(|| Error::argument("freed by its own getter"))?;
                     // A property that does not exist is null, which no field can hold but a Variant.
-                    self.set(row, field, &value)?;
+                    self.give(field, &value, |value| self.schema.set(row, field, value))?;
                 }
             }
             found => {
@@ -94,7 +96,13 @@ impl Fields {
         Step::text_key(self.schema.fields()[field].name())
     }
 
-    fn set(&self, row: &mut Row, field: usize, value: &Variant) -> Result<()> {
+    /// Gives the value of a field to `set`.
+    fn give(
+        &self,
+        field: usize,
+        value: &Variant,
+        set: impl FnOnce(Value<'_>) -> variant_snapshot::Result<()>,
+    ) -> Result<()> {
         let (reader, kind) = (Reader::new(), self.schema.fields()[field].kind());
         let encoded;
         let found = reader.ty(value);
@@ -127,15 +135,15 @@ impl Fields {
                 return Err(Error::argument(reason).inside(self.step(field)));
             }
         };
-        self.schema.set(row, field, value).map_err(|error| Error::other(error).inside(self.step(field)))
+        set(value).map_err(|error| Error::other(error).inside(self.step(field)))
     }
 
-    /// A field of a row. `limits` are those of Variants.
+    /// The value of a field. `limits` are those of Variants.
     ///
     /// # Errors
     /// Fails if an encoded Variant is invalid.
-    pub fn get(&self, row: &Row, field: usize, limits: &Limits) -> Result<Variant> {
-        Ok(match self.schema.get(row, field) {
+    fn take(&self, field: usize, value: Value<'_>, limits: &Limits) -> Result<Variant> {
+        Ok(match value {
             Value::Bool(value) => value.to_variant(),
             Value::Int(value) => value.to_variant(),
             Value::Float(value) => value.to_variant(),
@@ -156,11 +164,11 @@ impl Fields {
     /// All fields of a row.
     ///
     /// # Errors
-    /// As [`Fields::get`].
+    /// Fails if an encoded Variant is invalid.
     pub fn dictionary(&self, row: &Row, limits: &Limits) -> Result<VarDictionary> {
         let mut dictionary = VarDictionary::new();
         for (field, key) in self.keys.iter().enumerate() {
-            dictionary.set(key, &self.get(row, field, limits)?);
+            dictionary.set(key, &self.take(field, self.schema.get(row, field), limits)?);
         }
         Ok(dictionary)
     }
@@ -199,11 +207,16 @@ impl Fields {
             self.read(&entity, &mut row).map_err(|error| error.inside(Step::Index(id as usize)))?;
             frame.push(id, &row).map_err(Error::other)?;
         }
+        Ok(self.shared(frame))
+    }
+
+    /// The frame, or the last one if it is equal.
+    fn shared(&self, frame: Frame) -> Arc<Frame> {
         let mut last = lock(&self.last);
         if **last != frame {
             *last = Arc::new(frame);
         }
-        Ok(Arc::clone(&last))
+        Arc::clone(&last)
     }
 
     /// Checks that [`Fields::write`] can write to an entity.
@@ -233,16 +246,20 @@ impl Fields {
         }
     }
 
-    /// The fields of an entity that differ from `before`, or all.
+    /// The fields of the entity at `index` that differ from those of `before`, or all.
     ///
     /// # Errors
-    /// As [`Fields::get`].
-    pub fn changed(&self, row: &Row, before: Option<&Row>, limits: &Limits) -> Result<VarDictionary> {
-        let Some(before) = before else { return self.dictionary(row, limits) };
+    /// Fails if an encoded Variant is invalid.
+    pub fn changed(
+        &self,
+        (frame, index): (&Frame, usize),
+        before: Option<(&Frame, usize)>,
+        limits: &Limits,
+    ) -> Result<VarDictionary> {
         let mut dictionary = VarDictionary::new();
         for (field, key) in self.keys.iter().enumerate() {
-            if self.schema.differs(before, row, field) {
-                dictionary.set(key, &self.get(row, field, limits)?);
+            if before.is_none_or(|before| frame.differs(&self.schema, index, before, field)) {
+                dictionary.set(key, &self.take(field, frame.get(&self.schema, index, field), limits)?);
             }
         }
         Ok(dictionary)
@@ -255,8 +272,14 @@ impl Fields {
 /// Fails if it is not an int from 0 to 4,294,967,294.
 pub fn id_of(id: &Variant) -> Result<u32> {
     let int = (Reader::new().ty(id) == Some(VariantType::Int)).then(|| Reader::new().int(id));
-    let found = int.and_then(|int| u32::try_from(int).ok()).filter(|id| *id < u32::MAX);
-    found.ok_or_else(|| {
-        Error::argument(format!("expected an id from 0 to 4294967294, found {}", id.stringify()))
-    })
+    int.and_then(entity_id).ok_or_else(|| no_id(&id.stringify()))
+}
+
+fn entity_id(int: i64) -> Option<u32> {
+    u32::try_from(int).ok().filter(|id| *id < u32::MAX)
+}
+
+#[cold]
+fn no_id(found: &impl std::fmt::Display) -> Error {
+    Error::argument(format!("expected an id from 0 to 4294967294, found {found}"))
 }

@@ -104,12 +104,14 @@ const SURFACE: Dictionary[StringName, Array] = {
 	],
 	&"FastSnapshotWriter": [
 		"write(tick, entities, [max_bytes, priorities]) -> PackedByteArray",
+		"write_columns(tick, ids, columns, [max_bytes, priorities]) -> PackedByteArray",
 		"acknowledge(bytes) -> FastVariantResult",
 		"schema",
 	],
 	&"FastSnapshotReader": [
 		"read(bytes) -> FastVariantResult",
 		"apply(bytes, entities) -> FastVariantResult",
+		"read_columns(bytes) -> FastVariantResult",
 		"get_acknowledgement() -> PackedByteArray",
 		"schema",
 	],

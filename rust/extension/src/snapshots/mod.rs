@@ -55,7 +55,15 @@ impl Fields {
         match reader.ty(entity) {
             Some(VariantType::Dictionary) => {
                 let dictionary: AnyDictionary = entity.to();
+                // In place as long as the keys are in the order of the fields.
+                let mut entries = reader.is_direct().then(|| reader.entries(entity, false).0);
                 for (field, key) in self.keys.iter().enumerate() {
+                    let next = entries.as_mut().and_then(|entries| reader.next_entry(entries));
+                    if let Some((_, value)) = next.filter(|(found, _)| is_text(reader, found, key)) {
+                        self.give(field, value, |value| self.schema.set(row, field, value))?;
+                        continue;
+                    }
+                    entries = None;
                     let value = dictionary.get(key).ok_or_else(|| self.missing(field))?;
                     self.give(field, &value, |value| self.schema.set(row, field, value))?;
                 }
@@ -184,6 +192,17 @@ fn type_of(kind: Kind) -> VariantType {
         Kind::Vector3(_) => VariantType::Vector3,
         Kind::Quaternion { .. } => VariantType::Quaternion,
         Kind::Variant { .. } => VariantType::Nil,
+    }
+}
+
+/// Whether a key is this String, or a StringName with its text.
+fn is_text(reader: Reader, key: &Variant, text: &Variant) -> bool {
+    match reader.ty(key) {
+        Some(VariantType::String) => reader.string_units(key) == reader.string_units(text),
+        Some(VariantType::StringName) => {
+            reader.name_units(reader.string_name(key)) == Some(reader.string_units(text))
+        }
+        _ => false,
     }
 }
 

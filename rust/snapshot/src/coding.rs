@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::bits::{BitReader, BitWriter};
+use crate::bits::{BitReader, BitWriter, MOST_ONES};
 use crate::error::{Error, Result};
 use crate::row::{Fields, FieldsMut, check_quaternion, differs, outside};
 use crate::schema::{Field, Lanes, Motion, Schema};
@@ -13,6 +13,8 @@ const PARAMETER_BITS: u32 = 4;
 const RAW: u8 = 15;
 /// The parameter of all lanes in a snapshot without parameters.
 const DEFAULT_PARAMETER: u8 = 2;
+/// The most masks of a list: a Rice code holds each place in it, and its length.
+const MOST_MASKS: usize = MOST_ONES as usize - 1;
 
 /// How far a prediction looks: `ahead` ticks from the baseline, which is `behind` ticks after the earlier state.
 #[derive(Clone, Copy)]
@@ -255,40 +257,52 @@ fn coded_lanes(schema: &Schema) -> impl Iterator<Item = (usize, u32)> {
     })
 }
 
-/// Writes masks and reads them: most are one of the last two.
+/// Writes masks and reads them, as places in a list of the masks before, the most frequent first.
 #[derive(Default)]
 pub struct Masks {
-    last: [u64; 2],
+    /// Each mask with its number of rows.
+    seen: Vec<(u64, u32)>,
 }
 
 impl Masks {
     pub fn write(&mut self, schema: &Schema, bits: &mut BitWriter, mask: u64) {
-        let place = self.last.iter().position(|last| *last == mask);
-        bits.bit(place == Some(0));
-        if place == Some(0) {
-            return;
-        }
-        bits.bit(place == Some(1));
-        if place.is_none() {
+        let place = self.seen.iter().position(|(seen, _)| *seen == mask).unwrap_or(self.seen.len());
+        bits.rice(place as u64, 0);
+        if place == self.seen.len() {
             let count = schema.fields().len() as u32;
             bits.put(mask as u32, count.min(32));
             bits.put((mask >> 32) as u32, count.saturating_sub(32));
         }
-        self.last = [mask, self.last[0]];
+        self.count(place, mask);
     }
 
     pub fn read(&mut self, schema: &Schema, bits: &mut BitReader<'_>) -> Result<u64> {
-        if bits.bit()? {
-            return Ok(self.last[0]);
-        }
-        let mut mask = self.last[1];
-        if !bits.bit()? {
-            let count = schema.fields().len() as u32;
-            mask = u64::from(bits.take(count.min(32))?);
-            mask |= u64::from(bits.take(count.saturating_sub(32))?) << 32;
-        }
-        self.last = [mask, self.last[0]];
+        let place = bits.rice(0)?.map_or(usize::MAX, |place| place as usize);
+        let mask = match self.seen.get(place) {
+            Some((mask, _)) => *mask,
+            None if place == self.seen.len() => {
+                let count = schema.fields().len() as u32;
+                u64::from(bits.take(count.min(32))?) | u64::from(bits.take(count.saturating_sub(32))?) << 32
+            }
+            None => return Err(Error::invalid("a mask is not one of those before")),
+        };
+        self.count(place, mask);
         Ok(mask)
+    }
+
+    /// Counts a row, and moves its mask before those with fewer rows.
+    #[inline]
+    fn count(&mut self, place: usize, mask: u64) {
+        if place == self.seen.len() {
+            self.seen.truncate(MOST_MASKS - 1);
+            self.seen.push((mask, 0));
+        }
+        let mut place = place.min(MOST_MASKS - 1);
+        self.seen[place].1 += 1;
+        while place > 0 && self.seen[place - 1].1 < self.seen[place].1 {
+            self.seen.swap(place - 1, place);
+            place -= 1;
+        }
     }
 }
 

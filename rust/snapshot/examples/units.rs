@@ -105,21 +105,22 @@ fn main() {
         let started = Instant::now();
         reader.read(&packet).unwrap();
         reading += started.elapsed();
-        if tick == 1000 {
+        if tick % 100 == 99 {
             let mut late = Writer::new(Arc::clone(&schema));
-            full = late.write(tick, &frame, 2000, |_| 1.0).unwrap().len();
+            full += late.write(tick, &frame, 2000, |_| 1.0).unwrap().len();
         }
         if tick >= 100 {
             bytes += packet.len();
         }
         late.push(reader.acknowledgement());
-        if late.len() > LATE {
+        // The acknowledgement of a tick comes before the snapshot LATE ticks later.
+        if late.len() == LATE {
             writer.acknowledge(&late.remove(0)).unwrap();
         }
     }
     let each = |time: Duration| time.as_nanos() / u128::from(TICKS) / UNITS as u128;
     println!("moving           {:5.2} of the units", moving as f64 / f64::from(TICKS) / UNITS as f64);
-    println!("full             {:5.2} bytes for a unit", full as f64 / UNITS as f64);
+    println!("full             {:5.2} bytes for a unit", full as f64 / f64::from(TICKS / 100) / UNITS as f64);
     println!(
         "difference       {:5.2} bytes for a unit and tick",
         bytes as f64 / f64::from(TICKS - 100) / UNITS as f64

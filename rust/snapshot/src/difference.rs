@@ -145,9 +145,9 @@ impl<'f> Difference<'f> {
         let Self { schema, new, references, .. } = *self;
         let sent = |known: &&Known| known.is_sent;
         let removed = self.known.iter().filter(sent).filter(|known| known.new.is_none());
-        write_ids(bits, removed.map(|known| references.base.ids[known.base]));
+        write_ids(bits, &removed.map(|known| references.base.ids[known.base]).collect::<Vec<_>>());
         let added = || self.added.iter().filter(|added| added.is_sent).map(|added| added.new);
-        write_ids(bits, added().map(|index| new.ids[index]));
+        write_ids(bits, &added().map(|index| new.ids[index]).collect::<Vec<_>>());
         let rows: Vec<Fields<'_>> = added().map(|index| new.fields(schema, index)).collect();
         if !rows.is_empty() {
             write_rows(schema, bits, &rows);
@@ -366,41 +366,46 @@ fn read_rows(schema: &Schema, bits: &mut BitReader<'_>, ids: Vec<u32>) -> Result
     Ok(added)
 }
 
-/// Writes ascending ids: their number, and the distance of each from the one before.
-fn write_ids(bits: &mut BitWriter, ids: impl Iterator<Item = u32> + Clone) {
-    bits.gamma(ids.clone().count() as u32 + 1);
-    let mut next = 0;
-    for id in ids {
-        bits.gamma(id - next + 1);
-        next = id + 1;
+/// Writes ascending ids as runs of consecutive ones: the number of runs, and for each, where it starts and its length.
+fn write_ids(bits: &mut BitWriter, ids: &[u32]) {
+    let runs = || ids.chunk_by(|id, next| id + 1 == *next);
+    bits.gamma(runs().count() as u32 + 1);
+    let mut least = 0;
+    for run in runs() {
+        bits.gamma((u64::from(run[0]) - least + 1) as u32);
+        bits.gamma(run.len() as u32);
+        least = u64::from(run[0]) + run.len() as u64 + 1;
     }
 }
 
 fn read_ids(bits: &mut BitReader<'_>) -> Result<Vec<u32>> {
-    let count = bits.gamma()? as usize - 1;
-    if count > MOST_ENTITIES || count > bits.left() {
-        return Err(Error::invalid(format!("{count} ids")));
+    let (mut ids, mut least) = (Vec::new(), 0);
+    for _ in 1..bits.gamma()? {
+        let first = least + u64::from(bits.gamma()?) - 1;
+        let count = bits.gamma()?;
+        let end = first + u64::from(count);
+        if end > u64::from(MOST_ID) + 1 {
+            return Err(Error::invalid(format!("an id is above {MOST_ID}")));
+        }
+        if ids.len() as u64 + u64::from(count) > MOST_ENTITIES as u64 {
+            return Err(Error::invalid(format!("over {MOST_ENTITIES} ids")));
+        }
+        ids.extend(first as u32..end as u32);
+        least = end + 1;
     }
-    let mut next = 0_u32;
-    (0..count)
-        .map(|_| {
-            let id = next.checked_add(bits.gamma()? - 1).filter(|id| *id <= MOST_ID);
-            let id = id.ok_or_else(|| Error::invalid("an id has more than 32 bits"))?;
-            next = id + 1;
-            Ok(id)
-        })
-        .collect()
+    Ok(ids)
 }
 
-/// Writes one bit for each flag, or the number of set ones and their distances.
+/// Writes one bit for each flag, or the indexes of the set ones.
 fn write_flags(bits: &mut BitWriter, flags: impl Iterator<Item = bool> + Clone) {
-    let places = || flags.clone().enumerate().filter(|(_, flag)| *flag).map(|(index, _)| index as u32);
+    let set = flags.clone().enumerate().filter(|(_, flag)| *flag);
+    let places: Vec<u32> = set.map(|(index, _)| index as u32).collect();
     let mut list = BitWriter::default();
-    write_ids(&mut list, places().collect::<Vec<_>>().into_iter());
+    write_ids(&mut list, &places);
     let is_list = list.count() < flags.clone().count();
     bits.bit(is_list);
     if is_list {
-        write_ids(bits, places().collect::<Vec<_>>().into_iter());
+        write_ids(bits, &places);
     } else {
         flags.for_each(|flag| bits.bit(flag));
     }

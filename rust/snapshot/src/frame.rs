@@ -106,6 +106,15 @@ impl Frame {
         self.ids.binary_search(&id).ok()
     }
 
+    /// The entity at an index.
+    ///
+    /// # Panics
+    /// Panics if there is none.
+    pub fn row(&self, schema: &Schema, index: usize) -> Row {
+        let (lanes, variants) = self.fields(schema, index);
+        Row { lanes: lanes.into(), variants: variants.into() }
+    }
+
     /// Whether a field, given as its index, of the entity at `index` differs from that of the entity at `at` in `other`.
     ///
     /// # Panics

@@ -66,6 +66,7 @@ func _ready() -> void:
 	_ground.resized.connect(_fit_world)
 	_fit_world()
 	%Back.pressed.connect(go_back)
+	%Netcode.pressed.connect(get_tree().change_scene_to_file.bind("res://demo/netcode.tscn"))
 	_on_count_changed(_count.value)
 	_buttons[manner].grab_focus()
 	# The frame time should show the work, not the wait for the screen.

@@ -16,6 +16,9 @@ const TURNS := 8
 ## colour.
 const FLOATS := 12
 
+## How many times as large creatures are drawn.
+@export var creature_scale := 1.0
+
 ## The contents of a snapshot: [code]time[/code] in seconds, and [code]creatures[/code].
 var state := {"time": 0.0, "creatures": []}
 
@@ -24,7 +27,7 @@ var _turn := 0
 
 
 func _ready() -> void:
-	multimesh.mesh = _arrow()
+	multimesh.mesh = _arrow(creature_scale)
 
 
 func populate(count: int) -> void:
@@ -83,10 +86,11 @@ func _draw() -> void:
 		draw_circle(storm_position(), STORM_RADIUS * (1.0 - ring * 0.12), Color(0.55, 0.65, 1.0, 0.05))
 
 
-static func _arrow() -> ArrayMesh:
+static func _arrow(size: float) -> ArrayMesh:
+	var outline := PackedVector2Array([Vector2(5, 0), Vector2(-3, 3), Vector2(-1.5, 0), Vector2(-3, -3)])
 	var arrays: Array = []
 	arrays.resize(Mesh.ARRAY_MAX)
-	arrays[Mesh.ARRAY_VERTEX] = PackedVector2Array([Vector2(5, 0), Vector2(-3, 3), Vector2(-1.5, 0), Vector2(-3, -3)])
+	arrays[Mesh.ARRAY_VERTEX] = Transform2D(0.0, Vector2.ONE * size, 0.0, Vector2.ZERO) * outline
 	arrays[Mesh.ARRAY_INDEX] = PackedInt32Array([0, 1, 2, 0, 2, 3])
 	var mesh := ArrayMesh.new()
 	mesh.add_surface_from_arrays(Mesh.PRIMITIVE_TRIANGLES, arrays)

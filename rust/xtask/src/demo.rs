@@ -24,7 +24,8 @@ pub fn run(workspace: &Workspace, godot: &Godot, data: Option<PathBuf>, extra: &
     judge::clean(&run::watch(&mut project.script("res://demo/compare.gd", &arguments), Echo::All, LIMIT)?)
 }
 
-/// Runs a few hundred frames of the demo scene in each mode, and compares its snapshots with the engine's.
+/// Runs a few hundred frames of the demo scene in each mode, and compares its snapshots with the engine's; then the netcode
+/// demo, and compares the client with the server.
 pub fn scene(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     let folder = workspace.project();
     let mut command = suite::bundled(workspace, godot, &folder)?.headless();

@@ -53,6 +53,7 @@ const STEPS: &[Step] = &[
     step("endurance", |on| soaked(on, "calls")),
     step("several processes and one file", |on| soaked(on, "writers")),
     step("killed while saving", |on| soaked(on, "kill")),
+    step("snapshots over ENet", |on| soaked(on, "network")),
     step("protobuf oracle", |on| soaked(on, "protobuf")),
     step("a file larger than memory", |on| suite::large_file(on.workspace, on.godot)).unless(no_holes),
     step("double precision, types", double_precision),

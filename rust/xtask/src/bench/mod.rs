@@ -1,13 +1,14 @@
 //! `cargo xtask bench`: measures the codec against the engine's own functions, in the real engine.
 //!
 //! Each workload runs in its own process (`godot-project/bench/main.gd`), which alternates between engine and
-//! codec.
+//! codec. `--snapshots` measures snapshots instead.
 
 mod chart;
 mod page;
 mod quiet;
 mod report;
 mod samples;
+mod snapshots;
 mod stage;
 mod table;
 mod workloads;
@@ -41,6 +42,9 @@ pub struct Options {
     /// Rewrite docs/benchmarks.md and its chart; refused while other processes use the processors
     #[arg(long, conflicts_with_all = ["only", "quick", "data", "editor"])]
     pub document: bool,
+    /// Measure snapshots, beside packing by hand and MultiplayerSynchronizer
+    #[arg(long, conflicts_with_all = ["only", "data", "document"])]
+    pub snapshots: bool,
 }
 
 const FULL: Pace = Pace { pairs: 15, seconds: 1.0 };
@@ -58,8 +62,6 @@ pub fn run(workspace: &Workspace, godot: &Godot, options: &Options) -> Result<()
         ensure!(!options.document, "{} has no release template beside it", godot.editor.display());
         eprintln!("   no release template beside the engine: the editor build is measured");
     }
-    let stage = Stage::set(workspace, godot, build)?;
-    let pace = if options.quick { QUICK } else { FULL };
     let mut report = Report {
         engine: godot.version.clone(),
         build,
@@ -67,6 +69,11 @@ pub fn run(workspace: &Workspace, godot: &Godot, options: &Options) -> Result<()
         quick: options.quick,
         rows: Vec::new(),
     };
+    if options.snapshots {
+        return snapshots::run(workspace, godot, &report);
+    }
+    let stage = Stage::set(workspace, godot, build, "res://bench/main.tscn")?;
+    let pace = if options.quick { QUICK } else { FULL };
     let step = Progress::count("workloads", workloads.len() as u64);
     for workload in &workloads {
         for threads in threads() {

@@ -58,9 +58,13 @@ struct Samples {
     codec_free: Vec<f64>,
 }
 
+/// The marked lines of a standard output.
+pub fn marked(stdout: &str) -> impl Iterator<Item = &str> {
+    stdout.lines().filter_map(|line| line.strip_prefix(MARK))
+}
+
 pub fn rows(stdout: &str, workload: &str, threads: usize) -> Result<Vec<Row>> {
-    let marked = stdout.lines().filter_map(|line| line.strip_prefix(MARK));
-    marked
+    marked(stdout)
         .map(|line| {
             let samples: Samples =
                 serde_json::from_str(line).with_context(|| format!("cannot read `{line}`"))?;

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -52,14 +53,14 @@ pub struct Stage<'a> {
 }
 
 impl<'a> Stage<'a> {
-    /// Makes the project and, for the release build, the game.
-    pub fn set(workspace: &'a Workspace, godot: &'a Godot, build: Build) -> Result<Self> {
+    /// Makes the project with this main scene and, for the release build, the game.
+    pub fn set(workspace: &'a Workspace, godot: &'a Godot, build: Build, scene: &str) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("bench-").tempdir_in(&workspace.target)?;
         archive::copy(&workspace.project().join("bench"), &folder.path().join("bench"))?;
         fs::create_dir(folder.path().join("suites"))?;
         fs::copy(workspace.project().join("suites/options.gd"), folder.path().join("suites/options.gd"))?;
         archive::copy(&workspace.addon(), &folder.path().join("addons").join(EXTENSION))?;
-        fs::write(folder.path().join("project.godot"), PROJECT)?;
+        fs::write(folder.path().join("project.godot"), PROJECT.replace("{scene}", scene))?;
         let mut stage = Self { workspace, godot, folder, game: None };
         stage.project()?.register_extension()?;
         if build == Build::Release {
@@ -72,15 +73,7 @@ impl<'a> Stage<'a> {
 
     /// Measures a workload in its own process, which shares neither heap nor caches with others.
     pub fn run(&self, workload: &Workload, threads: usize, pace: &Pace) -> Result<Vec<Row>> {
-        let project = self.project()?;
-        let mut command = match &self.game {
-            None => project.headless(),
-            Some(game) => {
-                let mut game = project.engine(game);
-                game.arg("--headless");
-                game
-            }
-        };
+        let mut command = self.command()?;
         command.env(THREADS_VARIABLE, threads.to_string());
         command.args(["--", "--form", workload.form]);
         command.args(["--pairs", &pace.pairs.to_string(), "--seconds", &pace.seconds.to_string()]);
@@ -88,12 +81,30 @@ impl<'a> Stage<'a> {
             Input::Made(kind, count) => command.args(["--kind", kind, "--count", &count.to_string()]),
             Input::Document(file) => command.arg("--document").arg(file),
         };
-        let outcome = run::watch(&mut command, Echo::Nothing, RUN_LIMIT)?;
-        judge::clean(&outcome).with_context(|| format!("the engine printed:\n{}", outcome.log))?;
-        samples::rows(&outcome.stdout, &workload.name, threads)
+        samples::rows(&printed(&mut command)?, &workload.name, threads)
+    }
+
+    /// A command that starts the measured scene.
+    pub fn command(&self) -> Result<Command> {
+        let project = self.project()?;
+        Ok(match &self.game {
+            None => project.headless(),
+            Some(game) => {
+                let mut game = project.engine(game);
+                game.arg("--headless");
+                game
+            }
+        })
     }
 
     fn project(&self) -> Result<Project<'_>> {
         Project::new(self.workspace, self.godot, self.folder.path())
     }
+}
+
+/// Runs a command of [`Stage::command`], and returns what it prints.
+pub fn printed(command: &mut Command) -> Result<String> {
+    let outcome = run::watch(command, Echo::Nothing, RUN_LIMIT)?;
+    judge::clean(&outcome).with_context(|| format!("the engine printed:\n{}", outcome.log))?;
+    Ok(outcome.stdout)
 }

@@ -47,6 +47,13 @@ const ACTIVITIES: &[Activity] = &[
     activity("writers", "rounds", "several processes append to, save, load and lock one file", writers::run)
         .test(&[(Direct, 1)]),
     activity(
+        "network",
+        "ticks",
+        "snapshots over ENet, which loses packets; clients must see the server's world",
+        script::run,
+    )
+    .test(&[(Direct, 2000)]),
+    activity(
         "protobuf",
         "checks",
         "random messages of random schemas, beside the official library",

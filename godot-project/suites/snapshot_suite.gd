@@ -101,8 +101,11 @@ func test_a_network() -> bool:
 	var random := seeded("a network")
 	var writer := FastSnapshotWriter.new()
 	var reader := FastSnapshotReader.new()
+	# Reads what the other one applies.
+	var rows := FastSnapshotReader.new()
 	writer.schema = schema
 	reader.schema = schema
+	rows.schema = schema
 	checks.truth("schema", writer.schema == schema and reader.schema == schema)
 	var units: Dictionary[int, Unit] = {}
 	var world := {}
@@ -139,7 +142,9 @@ func test_a_network() -> bool:
 				checks.truth("an old packet", result.error == FastVariantCodec.BAD_SNAPSHOT and "not newer" in result.message, result.message)
 				continue
 			accepted += 1
-			var value: Dictionary = result.value
+			var value: Dictionary = rows.read(arrived).value
+			checks.same_value("changed", PackedInt64Array(value["changed"].keys()), result.value["changed"])
+			checks.same_value("added", value["added"], result.value["added"])
 			for id: int in value["removed"]:
 				world.erase(id)
 				copies.erase(id)

@@ -45,11 +45,7 @@ func _ready() -> void:
 func _measure(ticks: int) -> bool:
 	var schema := Unit.schema()
 	var by_hand := Ways.ByHandWay.new(_units)
-	var ways: Array[Ways.Way] = [by_hand, Ways.DictionaryWay.new(_units), Ways.ObjectWay.new(_units)]
-	if FastSnapshotWriter.new().has_method(&"write_columns"):
-		ways.append(Ways.ColumnWay.new(_units))
-	else:
-		print("@@ ", JSON.stringify(["columns: this library has none", "", "", ""]))
+	var ways: Array[Ways.Way] = [by_hand, Ways.DictionaryWay.new(_units), Ways.ObjectWay.new(_units), Ways.ColumnWay.new(_units)]
 	var encoded: Array[PackedByteArray] = []
 	var plain := PackedInt64Array()
 	var patches := PackedInt64Array()

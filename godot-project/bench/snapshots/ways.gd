@@ -173,10 +173,10 @@ class ColumnWay:
 				_columns[property].append(_units[id].get(property))
 
 	func write(tick: int) -> PackedByteArray:
-		return _writer.call(&"write_columns", tick, _ids, _columns)
+		return _writer.write_columns(tick, _ids, _columns)
 
 	func read(packet: PackedByteArray) -> void:
-		_seen = _reader.call(&"read_columns", packet).value
+		_seen = _reader.read_columns(packet).value
 
 	func seen() -> Dictionary:
 		var rows := {}

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use godot::builtin::{AnyDictionary, GString, PackedByteArray, PackedInt64Array, VarDictionary};
+use godot::builtin::{AnyDictionary, GString, PackedByteArray, PackedInt64Array, VarDictionary, Variant};
 use godot::classes::IRefCounted;
 use godot::meta::ToGodot;
 use godot::obj::Gd;
@@ -17,7 +17,7 @@ use super::guard::guard;
 use super::result_class::FastVariantResult;
 use super::snapshot_schema_class::{Bound, FastSnapshotSchema, no_schema};
 use super::summary;
-use crate::snapshots::Fields;
+use crate::snapshots::{FieldValues, Fields};
 
 /// Reads the snapshots of one [FastSnapshotWriter]. Safe for packets of strangers: a packet that cannot be read changes
 /// nothing.
@@ -75,28 +75,33 @@ impl FastSnapshotReader {
     /// are gone. Prints nothing. After an error, nothing has changed.
     #[func(gd_self)]
     fn read(this: Gd<Self>, bytes: PackedByteArray) -> Gd<FastVariantResult> {
-        guard("FastSnapshotReader.read", || Self::result(&this, &bytes, |received| received.rows()))
+        guard("FastSnapshotReader.read", || {
+            Self::result(&this, &bytes, |received| {
+                let changed = received.rows(&received.changes.changed)?;
+                let added = received.rows(&received.changes.added)?;
+                Ok(received.value(changed.to_variant(), added.to_variant()))
+            })
+        })
     }
 
     /// Reads the snapshot in [param bytes] as [method read] does, and sets the changed fields of [param entities], which maps ids to
-    /// Dictionaries or objects. Your game adds and removes entities, as the result says. Ids that are not in
-    /// [param entities], and freed objects, are skipped.
+    /// Dictionaries or objects. Your game adds and removes entities, as the result says; its [code]"changed"[/code] are ids
+    /// alone. Ids that are not in [param entities], and freed objects, are skipped.
     #[func(gd_self)]
     fn apply(this: Gd<Self>, bytes: PackedByteArray, entities: AnyDictionary) -> Gd<FastVariantResult> {
         guard("FastSnapshotReader.apply", || {
             let mut write = None;
             let result = Self::result(&this, &bytes, |received| {
-                let value = received.rows()?;
-                let rows: VarDictionary = value.get("changed").unwrap_or_default().to();
                 let mut changed = Vec::new();
-                for (id, row) in rows.iter_shared() {
-                    if let Some(entity) = entities.get(&id) {
+                for id in &received.changes.changed {
+                    if let Some(entity) = entities.get(i64::from(*id)) {
                         received.fields.check(&entity)?;
-                        changed.push((entity, row.to()));
+                        changed.push((entity, received.row(*id)?));
                     }
                 }
+                let added = received.rows(&received.changes.added)?;
                 write = Some((Arc::clone(received.fields), changed));
-                Ok(value)
+                Ok(received.value(packed(&received.changes.changed).to_variant(), added.to_variant()))
             });
             // The reader is free while setters run.
             if let Some((fields, changed)) = write {
@@ -169,36 +174,40 @@ struct Received<'r> {
 }
 
 impl Received<'_> {
-    fn rows(&self) -> Result<VarDictionary> {
-        let Self { fields, frame, before, changes, .. } = *self;
-        let limits = Limits::for_network();
-        let rows = |ids: &[u32]| -> Result<VarDictionary> {
-            let mut rows = VarDictionary::new();
-            for id in ids {
-                let Some(index) = frame.find(*id) else { continue };
-                let before = before.find(*id).map(|index| (before, index));
-                let row = fields.changed((frame, index), before, &limits);
-                rows.set(i64::from(*id), &row.map_err(|error| error.inside(Step::Index(*id as usize)))?);
-            }
-            Ok(rows)
-        };
-        let mut value = VarDictionary::new();
-        value.set("tick", i64::from(self.tick));
-        value.set("changed", &rows(&changes.changed)?);
-        value.set("added", &rows(&changes.added)?);
-        value.set("removed", &packed(&changes.removed));
-        Ok(value)
+    /// The fields of an entity that differ from the last snapshot, or all.
+    fn row(&self, id: u32) -> Result<FieldValues> {
+        let Some(index) = self.frame.find(id) else { return Ok(FieldValues::new()) };
+        let before = self.before.find(id).map(|index| (self.before, index));
+        let row = self.fields.changes((self.frame, index), before, &Limits::for_network());
+        row.map_err(|error| error.inside(Step::Index(id as usize)))
+    }
+
+    fn rows(&self, ids: &[u32]) -> Result<VarDictionary> {
+        let mut rows = VarDictionary::new();
+        for id in ids {
+            rows.set(i64::from(*id), &self.fields.named(&self.row(*id)?));
+        }
+        Ok(rows)
     }
 
     fn columns(&self) -> Result<VarDictionary> {
+        let changes = self.changes;
+        let columns = self.fields.columns(self.frame, &Limits::for_network())?;
+        let mut value =
+            self.value(packed(&changes.changed).to_variant(), packed(&changes.added).to_variant());
+        value.set("ids", &packed(self.frame.ids()));
+        value.set("columns", &columns);
+        Ok(value)
+    }
+
+    /// The value of a result.
+    fn value(&self, changed: Variant, added: Variant) -> VarDictionary {
         let mut value = VarDictionary::new();
         value.set("tick", i64::from(self.tick));
-        value.set("ids", &packed(self.frame.ids()));
-        value.set("columns", &self.fields.columns(self.frame, &Limits::for_network())?);
-        value.set("changed", &packed(&self.changes.changed));
-        value.set("added", &packed(&self.changes.added));
+        value.set("changed", &changed);
+        value.set("added", &added);
         value.set("removed", &packed(&self.changes.removed));
-        Ok(value)
+        value
     }
 }
 

@@ -21,6 +21,9 @@ use variant_live::decode::input::Input;
 use variant_live::encode::walker::Objects;
 use variant_live::value;
 
+/// Fields of an entity, as their indexes and values.
+pub type FieldValues = Vec<(usize, Variant)>;
+
 /// A schema, and the names of its fields for the engine.
 pub struct Fields {
     schema: Arc<Schema>,
@@ -252,36 +255,38 @@ impl Fields {
         if fits { Ok(()) } else { Err(Error::argument(reason())) }
     }
 
-    /// Sets the changed fields of an entity, unless it is a freed object. Setters run.
-    pub fn write(&self, entity: &Variant, changed: &VarDictionary) {
+    /// Sets fields of an entity, unless it is a freed object. Setters run.
+    pub fn write(&self, entity: &Variant, changes: &FieldValues) {
         if let Ok(mut dictionary) = entity.try_to::<VarDictionary>() {
-            changed.iter_shared().for_each(|(key, value)| dictionary.set(&key, &value));
+            changes.iter().for_each(|(field, value)| dictionary.set(&self.keys[*field], value));
         } else if let Some(object) = HeldObject::of(entity.clone()) {
-            for (key, name) in self.keys.iter().zip(&self.names) {
-                if let Some(value) = changed.get(key) {
-                    object.set(name, &value);
-                }
+            for (field, value) in changes {
+                object.set(&self.names[*field], value);
             }
         }
     }
 
-    /// The fields of the entity at `index` that differ from those of `before`, or all.
+    /// The fields of the entity at `index` that differ from those of `before`, or all, with their values.
     ///
     /// # Errors
     /// Fails if an encoded Variant is invalid.
-    pub fn changed(
+    pub fn changes(
         &self,
         (frame, index): (&Frame, usize),
         before: Option<(&Frame, usize)>,
         limits: &Limits,
-    ) -> Result<VarDictionary> {
+    ) -> Result<FieldValues> {
+        let differs =
+            |field: &usize| before.is_none_or(|before| frame.differs(&self.schema, index, before, *field));
+        let value = |field| self.take(field, frame.get(&self.schema, index, field), limits);
+        (0..self.keys.len()).filter(differs).map(|field| Ok((field, value(field)?))).collect()
+    }
+
+    /// The fields as a Dictionary.
+    pub fn named(&self, changes: &FieldValues) -> VarDictionary {
         let mut dictionary = VarDictionary::new();
-        for (field, key) in self.keys.iter().enumerate() {
-            if before.is_none_or(|before| frame.differs(&self.schema, index, before, field)) {
-                dictionary.set(key, &self.take(field, frame.get(&self.schema, index, field), limits)?);
-            }
-        }
-        Ok(dictionary)
+        changes.iter().for_each(|(field, value)| dictionary.set(&self.keys[*field], value));
+        dictionary
     }
 }
 

@@ -22,6 +22,7 @@ mod precision;
 mod runs;
 mod saves;
 mod serde;
+mod snapshots;
 mod text;
 mod values;
 mod vectors;

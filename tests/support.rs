@@ -2,6 +2,8 @@
 
 pub mod fuzzing;
 pub mod godot3;
+pub mod network;
+pub mod python;
 pub mod random_messages;
 
 use std::collections::HashSet;

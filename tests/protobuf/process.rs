@@ -1,23 +1,15 @@
 //! The official implementation in a separate process, and its answers.
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Seek, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
+use conformance::python::Python;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Value as Json, json};
 
 /// The process of `oracle.py`.
-pub struct Oracle {
-    process: Child,
-    questions: ChildStdin,
-    answers: BufReader<ChildStdout>,
-    complaints: File,
-}
+pub struct Oracle(Python);
 
 /// The versions of the implementation and of Python.
 #[derive(Deserialize)]
@@ -119,68 +111,28 @@ impl Oracle {
     /// Starts the oracle with the packages in `PYTHONPATH`. `implementation` is `upb` (the default) or
     /// `python`.
     pub fn start(python: &Path, implementation: &str) -> Result<(Self, About)> {
-        let complaints = tempfile::tempfile()?;
-        let mut process = Command::new(python)
-            .args(["-s", "-B"])
-            .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("protobuf/oracle.py"))
-            .env("PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION", implementation)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(complaints.try_clone()?)
-            .spawn()
-            .context("cannot start Python")?;
-        let questions = process.stdin.take().context("no way in")?;
-        let answers = BufReader::new(process.stdout.take().context("no way out")?);
-        let mut oracle = Self { process, questions, answers, complaints };
-        let about = oracle.answer()?;
+        let variables = [("PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION", implementation)];
+        let mut oracle = Self(Python::start(python, "protobuf/oracle.py", &variables)?);
+        let about = oracle.0.answer()?;
         Ok((oracle, about))
     }
 
     /// Sets the schema of later questions: this text, or a random one.
     pub fn schema(&mut self, text: Option<&str>, seed: u64) -> Result<RandomSchema> {
         match text {
-            Some(text) => self.ask(&json!({"ask": "schema", "text": text})),
-            None => self.ask(&json!({"ask": "schema", "seed": seed})),
+            Some(text) => self.0.ask(&json!({"ask": "schema", "text": text})),
+            None => self.0.ask(&json!({"ask": "schema", "seed": seed})),
         }
     }
 
     pub fn messages(&mut self, seed: u64, count: usize, kind: &str) -> Result<Vec<Row>> {
-        self.ask(&json!({"ask": "messages", "seed": seed, "count": count, "kind": kind}))
+        self.0.ask(&json!({"ask": "messages", "seed": seed, "count": count, "kind": kind}))
     }
 
     /// The oracle's reading of these bytes as messages of these types.
     pub fn read(&mut self, inputs: &[(&str, &[u8])]) -> Result<Vec<Row>> {
         let inputs: Vec<_> =
             inputs.iter().map(|(message, bytes)| json!([message, hex::encode(bytes)])).collect();
-        self.ask(&json!({"ask": "read", "inputs": inputs}))
-    }
-
-    fn ask<T: DeserializeOwned>(&mut self, question: &Json) -> Result<T> {
-        // Ignores a failed write: if the oracle has ended, `answer` reports the oracle's standard
-        // error, which says more.
-        let _ = writeln!(self.questions, "{question}");
-        self.answer()
-    }
-
-    fn answer<T: DeserializeOwned>(&mut self) -> Result<T> {
-        let mut line = String::new();
-        if self.answers.read_line(&mut line)? == 0 {
-            let mut complaints = String::new();
-            self.complaints.rewind()?;
-            self.complaints.read_to_string(&mut complaints)?;
-            bail!("the oracle has ended:\n{complaints}");
-        }
-        let mut reader = serde_json::Deserializer::from_str(&line);
-        // Only the oracle limits the nesting of messages.
-        reader.disable_recursion_limit();
-        T::deserialize(&mut reader).context("not what was asked")
-    }
-}
-
-impl Drop for Oracle {
-    fn drop(&mut self) {
-        // The process may have ended already.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+        self.0.ask(&json!({"ask": "read", "inputs": inputs}))
     }
 }

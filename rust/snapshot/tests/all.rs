@@ -1,5 +1,5 @@
 //! The tests of the crate.
 
 mod bits;
-mod network;
+mod damage;
 mod rows;

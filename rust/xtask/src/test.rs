@@ -55,6 +55,7 @@ const STEPS: &[Step] = &[
     step("killed while saving", |on| soaked(on, "kill")),
     step("snapshots over ENet", |on| soaked(on, "network")),
     step("protobuf oracle", |on| soaked(on, "protobuf")),
+    step("snapshots over bad networks", |on| soaked(on, "snapshots")),
     step("a file larger than memory", |on| suite::large_file(on.workspace, on.godot)).unless(no_holes),
     step("double precision, types", double_precision),
     step("other platforms, types", |on| platforms::check(on.workspace)).unless(no_compilers),

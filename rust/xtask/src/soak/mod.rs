@@ -5,6 +5,7 @@ mod fuzz;
 mod kill;
 mod protobuf;
 mod script;
+mod snapshots;
 mod valgrind;
 mod work;
 mod writers;
@@ -60,6 +61,13 @@ const ACTIVITIES: &[Activity] = &[
         protobuf::run,
     )
     .test(&[(Direct, 60)]),
+    activity(
+        "snapshots",
+        "ticks",
+        "simulated networks that lose and delay snapshots, some beside a second decoder",
+        snapshots::run,
+    )
+    .test(&[(Direct, 100_000)]),
     activity("worst", "seconds", "search for packets that take much time or memory", script::search),
     activity("fuzz", "executions", "libFuzzer on every target of tests/fuzz", fuzz::run),
     activity("panics", "calls", "a panic in every method; none must reach the script", |on, _| {

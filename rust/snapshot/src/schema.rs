@@ -174,7 +174,6 @@ pub struct Schema {
     fields: Vec<Field>,
     lanes: usize,
     variants: usize,
-    hash: u32,
 }
 
 impl Schema {
@@ -204,7 +203,6 @@ impl Schema {
         self.variants += usize::from(matches!(kind, Kind::Variant { .. }));
         self.lanes += lanes.count();
         self.fields.push(Field { name: name.to_owned(), kind, first, lanes });
-        self.hash = xxh3_64(&self.description()) as u32;
         Ok(())
     }
 
@@ -220,7 +218,7 @@ impl Schema {
 
     /// A number that is the same for equal schemas of the same version of the format.
     pub fn hash(&self) -> u32 {
-        self.hash
+        xxh3_64(&self.description()) as u32
     }
 
     /// The bytes that the hash is of.

@@ -43,6 +43,9 @@ pub trait Witness {
         Ok(())
     }
 
+    /// Another writer takes over.
+    fn follows(&mut self) {}
+
     /// A packet arrives, and `reader` has not read it yet.
     ///
     /// # Errors
@@ -80,7 +83,7 @@ pub fn run(seed: u64, ticks: u32, witness: &mut impl Witness) -> Result<u32> {
     let mut tick =
         [random.u32(..) >> random.u32(..32), u32::MAX][random.usize(..2)].min(u32::MAX - 5 * ticks);
     let mut world = World::new(&schema, random.fork(), random.u32(1..=MOST_ENTITIES));
-    let mut writer = Writer::new(Arc::clone(&schema));
+    let mut writer = Writer::new(Arc::clone(&schema), random.u16(..));
     let mut reader = Reader::new(Arc::clone(&schema));
     let max_bytes = network.max_bytes.max(writer.least_bytes());
     let mut records: HashMap<u32, (Arc<Frame>, Arc<Frame>)> = HashMap::new();
@@ -109,6 +112,7 @@ pub fn run(seed: u64, ticks: u32, witness: &mut impl Witness) -> Result<u32> {
         if tick % 1000 < 940 {
             for (_, packet) in down.extract_if(.., |(arrives, _)| *arrives <= tick) {
                 let before = reader.last().map(|(tick, frame)| (tick, Arc::clone(frame)));
+                let shown = Arc::clone(reader.newest());
                 witness.arrives(&packet, &reader)?;
                 let result = reader.read(&packet);
                 let last = reader.last();
@@ -118,8 +122,11 @@ pub fn run(seed: u64, ticks: u32, witness: &mut impl Witness) -> Result<u32> {
                         let (world, record) = records.get(&read).context("no such snapshot was sent")?;
                         ensure!(frame == record, "{network:?}: another frame was sent at tick {read}");
                         ensure!(max_bytes < UNLIMITED || frame == world, "{network:?}: entities wait");
-                        let before = before.map(|(_, frame)| frame).unwrap_or_default();
-                        ensure!(are_the_changes(changes, &before, frame, &schema), "{changes:?}");
+                        ensure!(are_the_changes(changes, &shown, reader.newest(), &schema), "{changes:?}");
+                        ensure!(
+                            max_bytes < UNLIMITED || reader.newest() == frame,
+                            "{network:?}: an old state"
+                        );
                         accepted += 1;
                     }
                     Err(Error::Old { .. } | Error::Baseline(_)) => {
@@ -136,6 +143,14 @@ pub fn run(seed: u64, ticks: u32, witness: &mut impl Witness) -> Result<u32> {
         }
         for (_, acknowledgement) in up.extract_if(.., |(arrives, _)| *arrives <= tick) {
             writer.acknowledge(&acknowledgement)?;
+        }
+        // Another server, with ticks of its own, on a new connection.
+        if random.u32(0..2000) == 0 {
+            writer = Writer::new(Arc::clone(&schema), random.u16(..));
+            tick = tick.saturating_sub(random.u32(0..100));
+            (down, up) = (Packets::new(), Packets::new());
+            records.clear();
+            witness.follows();
         }
         // A late joiner, or a peer that has started again.
         if random.u32(0..2000) == 0 {

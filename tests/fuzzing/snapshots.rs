@@ -33,7 +33,7 @@ fn schema() -> Arc<Schema> {
 /// Sends four frames, and passes each packet to `see`.
 fn both(mut see: impl FnMut(Vec<u8>)) -> Both {
     let schema = schema();
-    let mut writer = Writer::new(Arc::clone(&schema));
+    let mut writer = Writer::new(Arc::clone(&schema), 9);
     let mut reader = Reader::new(Arc::clone(&schema));
     for tick in 1..5 {
         let mut frame = Frame::new();

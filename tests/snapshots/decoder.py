@@ -353,21 +353,29 @@ class Schema:
 
 
 class Reader:
-    """The last frames that were received."""
+    """What was received of a session."""
 
-    def __init__(self, schema: Schema, frames: dict[int, State] | None = None):
-        self.schema = schema
-        # By ticks, the newest last.
-        self.frames = frames or {}
+    def __init__(self, schema: Schema):
+        self.schema, self.session = schema, 0
+        # The last frames by ticks, the newest last.
+        self.frames: dict[int, State] = {}
+        # The newest state of each entity.
+        self.newest: State = {}
+
+    def copy(self) -> "Reader":
+        copy = Reader(self.schema)
+        copy.session, copy.frames, copy.newest = self.session, dict(self.frames), self.newest
+        return copy
 
     def read(self, data: bytes) -> tuple[int, State]:
-        """The tick of a snapshot, and the entities by their ids."""
+        """The tick of a snapshot, and the newest state of each entity by its id."""
         bits = Bits(data)
         bits.version()
         newest = next(reversed(self.frames), -1)
         base, earlier, ahead, span = {}, {}, 0, 0
+        session = self.session
         if bits.take(1):
-            tick = bits.take(32)
+            session, tick = bits.take(16), bits.take(32)
             if bits.take(32) != self.schema.hash is not None:
                 raise ValueError("another schema")
         else:
@@ -378,21 +386,26 @@ class Reader:
             if bits.take(1):
                 span = bits.gamma()
                 earlier = self.frame(tick - ahead - span)
-        if not newest < tick < 1 << 32:
+        if tick >= 1 << 32 or tick <= newest and session == self.session:
             raise ValueError("not newer than the last snapshot")
-        state = self.state(bits, base, earlier, ahead, span)
+        state, waiting = self.state(bits, base, earlier, ahead, span)
         bits.end()
+        if session != self.session:
+            self.session, self.frames = session, {}
         self.frames[tick] = state
         if len(self.frames) > MAX_FRAMES:
             del self.frames[next(iter(self.frames))]
-        return tick, state
+        known = self.newest
+        self.newest = {id: known[id] if id in waiting else row for id, row in state.items() if id in known or id not in waiting}
+        return tick, self.newest
 
     def frame(self, tick: int) -> State:
         if tick not in self.frames:
             raise ValueError("unknown baseline")
         return self.frames[tick]
 
-    def state(self, bits: Bits, base: State, earlier: State, ahead: int, span: int) -> State:
+    def state(self, bits: Bits, base: State, earlier: State, ahead: int, span: int) -> tuple[State, set[int]]:
+        """The state, and the entities that wait."""
         fields = self.schema.fields
         removed, added = bits.ids(), bits.ids()
         if not base.keys() >= set(removed) or not base.keys().isdisjoint(added):
@@ -400,7 +413,7 @@ class Reader:
         if len(base) - len(removed) + len(added) > MAX_ENTITIES:
             raise ValueError("too many entities")
         state = {id: base[id] for id in sorted(base.keys() - set(removed))}
-        new = {}
+        new, waiting = {}, set()
         if added:
             template = self.schema.full(bits) if bits.take(1) else [field.zero for field in fields]
             new = dict(zip(added, self.schema.rows(bits, [template] * len(added), all_differ=False)))
@@ -408,20 +421,21 @@ class Reader:
             some_wait = bits.take(1)
             changed = dict.fromkeys(bits.flags(list(state)))
             for id in state:
-                waits = some_wait and id not in changed and bits.take(1)
-                if id in earlier and not waits:
+                if some_wait and id not in changed and bits.take(1):
+                    waiting.add(id)
+                elif id in earlier:
                     state[id] = [f.predict(*lanes, ahead, span) for f, *lanes in zip(fields, base[id], earlier[id])]
             if changed:
                 predictions = [state[id] for id in changed]
                 state.update(zip(changed, self.schema.rows(bits, predictions, all_differ=True)))
-        return state | new
+        return state | new, waiting
 
     def acknowledgement(self) -> bytes:
         if not self.frames:
             return bytes([VERSION])
         *others, newest = self.frames
         received = sum(1 << newest - tick - 1 for tick in others if newest - tick <= 32)
-        return (VERSION | 1 << 3 | newest << 4 | received << 36).to_bytes(9, "little")
+        return (VERSION | 1 << 3 | self.session << 4 | newest << 20 | received << 52).to_bytes(11, "little")
 
 
 def read_acknowledgement(data: bytes) -> list[int]:
@@ -430,6 +444,7 @@ def read_acknowledgement(data: bytes) -> list[int]:
     bits.version()
     ticks = []
     if bits.take(1):
+        bits.take(16)
         newest = bits.take(32)
         ticks = [newest, *(newest - i - 1 for i in range(32) if bits.take(1))]
     bits.end()
@@ -449,7 +464,7 @@ def answer(reader: Reader, question: dict[str, Any]) -> dict[str, Any]:
             entities = {id: schema.values(row) for id, row in state.items()}
             return {"tick": tick, "entities": entities, "acknowledgement": reader.acknowledgement().hex()}
         case "try":
-            return answer(Reader(schema, dict(reader.frames)), {"snapshot": question["try"]})
+            return answer(reader.copy(), {"snapshot": question["try"]})
         case "acknowledgement":
             return {"ticks": read_acknowledgement(data)}
     raise ValueError("unknown question")

@@ -74,8 +74,10 @@ fn main() -> Result<()> {
 struct Decoder {
     python: Python,
     random: Rng,
-    /// The ticks of the snapshots that this reader has accepted.
+    /// The ticks of the snapshots of one writer that this reader has accepted.
     received: Vec<u32>,
+    /// Whether the next snapshot is another writer's.
+    is_followed: bool,
     /// Whether a packet for this reader was damaged everywhere.
     has_damaged: bool,
     /// The number of equal answers, by the question and whether the bytes could be read.
@@ -84,13 +86,17 @@ struct Decoder {
 
 impl Witness for Decoder {
     fn starts(&mut self, schema: &Schema) -> Result<()> {
-        (self.received, self.has_damaged) = (Vec::new(), false);
+        (self.received, self.is_followed, self.has_damaged) = (Vec::new(), false, false);
         let fields: Vec<Json> =
             schema.fields().iter().map(|field| described(field.name(), field.kind())).collect();
         let answer: Json = self.python.ask(&json!({ "schema": fields, "hash": schema.hash() }))?;
         let hashed = hex::decode(answer["hashed"].as_str().context("no bytes to hash")?)?;
         ensure!(xxh3_64(&hashed) as u32 == schema.hash(), "another hash of {fields:?}");
         Ok(())
+    }
+
+    fn follows(&mut self) {
+        self.is_followed = true;
     }
 
     fn arrives(&mut self, packet: &[u8], reader: &Reader) -> Result<()> {
@@ -110,6 +116,9 @@ impl Witness for Decoder {
     fn has_read(&mut self, packet: &[u8], is_accepted: bool, reader: &Reader) -> Result<()> {
         self.compare("snapshot", packet, is_accepted.then(|| state(reader)))?;
         let Some((tick, frame)) = reader.last().filter(|_| is_accepted) else { return Ok(()) };
+        if std::mem::take(&mut self.is_followed) {
+            self.received.clear();
+        }
         self.received.push(tick);
         let kept = self.received.iter().rev().take(KEPT);
         let acknowledged: Vec<u32> = kept.copied().filter(|known| tick - known <= 32).collect();
@@ -135,7 +144,7 @@ impl Witness for Decoder {
 impl Decoder {
     fn new(python: Python, seed: u64) -> Self {
         let (random, received, counts) = (Rng::with_seed(seed), Vec::new(), BTreeMap::new());
-        Self { python, random, received, has_damaged: false, counts }
+        Self { python, random, received, is_followed: false, has_damaged: false, counts }
     }
 
     /// Fails unless the second decoder gives our answer to this question about bytes, or an error if we have none.
@@ -189,8 +198,8 @@ fn described(name: &str, kind: Kind) -> Json {
 
 /// The answer to a snapshot that was read.
 fn state(reader: &Reader) -> Json {
-    let Some((tick, frame)) = reader.last() else { return Json::Null };
-    let schema = reader.schema();
+    let Some((tick, _)) = reader.last() else { return Json::Null };
+    let (schema, frame) = (reader.schema(), reader.newest());
     let rows = (0..frame.len()).map(|index| values(schema, &frame.row(schema, index)));
     let entities: Map<_, _> = frame.ids().iter().map(u32::to_string).zip(rows).collect();
     json!({ "tick": tick, "entities": entities, "acknowledgement": hex::encode(reader.acknowledgement()) })

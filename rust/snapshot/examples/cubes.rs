@@ -92,7 +92,7 @@ fn frame(schema: &Schema, floats: &[f64]) -> Arc<Frame> {
 
 fn own(schema: &Arc<Schema>, frames: &[Arc<Frame>]) -> Cost {
     let mut cost = Cost::default();
-    let (mut writer, mut reader) = (Writer::new(Arc::clone(schema)), Reader::new(Arc::clone(schema)));
+    let (mut writer, mut reader) = (Writer::new(Arc::clone(schema), 0), Reader::new(Arc::clone(schema)));
     let mut late = VecDeque::new();
     for (tick, frame) in frames.iter().enumerate() {
         if late.len() == LATE {

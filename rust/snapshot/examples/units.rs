@@ -51,7 +51,7 @@ fn main() {
     schema.add("is_hit", Kind::Bool).unwrap();
     schema.add("is_selected", Kind::Bool).unwrap();
     let schema = Arc::new(schema);
-    let (mut writer, mut reader) = (Writer::new(Arc::clone(&schema)), Reader::new(Arc::clone(&schema)));
+    let (mut writer, mut reader) = (Writer::new(Arc::clone(&schema), 0), Reader::new(Arc::clone(&schema)));
     let mut late = Vec::new();
     let (mut bytes, mut moving, mut full) = (0, 0, 0);
     let (mut setting, mut writing, mut reading) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
@@ -106,7 +106,7 @@ fn main() {
         reader.read(&packet).unwrap();
         reading += started.elapsed();
         if tick % 100 == 99 {
-            let mut late = Writer::new(Arc::clone(&schema));
+            let mut late = Writer::new(Arc::clone(&schema), 0);
             full += late.write(tick, &frame, 2000, |_| 1.0).unwrap().len();
         }
         if tick >= 100 {

@@ -58,6 +58,13 @@ pub struct Item {
     place: Place,
 }
 
+impl Item {
+    /// Whether the baseline lacks the entity.
+    pub fn is_added(&self) -> bool {
+        matches!(self.place, Place::Added(_))
+    }
+}
+
 enum Place {
     Known(usize),
     Added(usize),
@@ -238,11 +245,15 @@ impl<'f> Predictor<'f> {
     }
 }
 
-/// Reads the difference that [`Difference::write`] has written.
+/// Reads the difference that [`Difference::write`] has written: the frame, and the entities that wait.
 ///
 /// # Errors
 /// Fails if the bits are anything else.
-pub fn read(schema: &Schema, bits: &mut BitReader<'_>, references: References<'_>) -> Result<Frame> {
+pub fn read(
+    schema: &Schema,
+    bits: &mut BitReader<'_>,
+    references: References<'_>,
+) -> Result<(Frame, Vec<u32>)> {
     let base = references.base;
     let removed = read_ids(bits)?;
     let ids = read_ids(bits)?;
@@ -258,7 +269,7 @@ pub fn read(schema: &Schema, bits: &mut BitReader<'_>, references: References<'_
     if let Some(id) = gone.next() {
         return Err(Error::invalid(format!("entity {id} is removed, but the baseline does not have it")));
     }
-    let mut frame = Frame::new();
+    let (mut frame, mut waiting) = (Frame::new(), Vec::new());
     frame.lanes.reserve((there.len() + added.len()) * schema.lanes());
     let mut next_added = 0;
     let mut add_until = |frame: &mut Frame, id: Option<u32>| {
@@ -270,12 +281,14 @@ pub fn read(schema: &Schema, bits: &mut BitReader<'_>, references: References<'_
     if !there.is_empty() {
         let has_waiting = bits.bit()?;
         let changed = read_flags(bits, there.len())?;
-        let mut waiting = Vec::new();
         if has_waiting {
-            for changed in &changed {
-                waiting.push(!changed && bits.bit()?);
+            for (at, changed) in there.iter().zip(&changed) {
+                if !changed && bits.bit()? {
+                    waiting.push(base.ids[*at]);
+                }
             }
         }
+        let mut still_waiting = waiting.iter().peekable();
         let any = changed.iter().any(|changed| *changed);
         let parameters = if any { Parameters::read(schema, bits)? } else { Parameters::new(schema) };
         let mut masks = Masks::default();
@@ -284,7 +297,7 @@ pub fn read(schema: &Schema, bits: &mut BitReader<'_>, references: References<'_
             let id = base.ids[at];
             add_until(&mut frame, Some(id));
             frame.add(id, base.fields(schema, at));
-            if waiting.get(index) == Some(&true) {
+            if still_waiting.next_if_eq(&&id).is_some() {
                 continue;
             }
             let row = frame.last_fields(schema);
@@ -299,7 +312,7 @@ pub fn read(schema: &Schema, bits: &mut BitReader<'_>, references: References<'_
         }
     }
     add_until(&mut frame, None);
-    Ok(frame)
+    Ok((frame, waiting))
 }
 
 /// Writes the rows of new entities, as differences from a template if there are several.

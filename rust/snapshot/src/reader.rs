@@ -18,12 +18,14 @@ pub const KEPT: usize = 32;
 pub const ACKNOWLEDGED: u32 = 32;
 /// The ticks of differences have so many bits.
 const TICK_BITS: u32 = 16;
+/// A session has so many bits.
+pub const SESSION_BITS: u32 = 16;
 
 /// The start of a snapshot.
 #[derive(Clone, Copy)]
 pub(crate) enum Header {
-    /// All entities.
-    Full { tick: u32 },
+    /// All entities, from the writer with this session.
+    Full { session: u16, tick: u32 },
     /// What differs from the frame `ahead` ticks before, predicted with the one `behind` ticks before that.
     Difference { tick: u32, ahead: u32, behind: Option<u32> },
 }
@@ -32,8 +34,9 @@ impl Header {
     pub(crate) fn write(self, schema: &Schema, bits: &mut BitWriter) {
         bits.put(VERSION, 3);
         match self {
-            Self::Full { tick } => {
+            Self::Full { session, tick } => {
                 bits.bit(true);
+                bits.put(session.into(), SESSION_BITS);
                 bits.put(tick, 32);
                 bits.put(schema.hash(), 32);
             }
@@ -56,10 +59,10 @@ impl Header {
             return Err(Error::Version(version));
         }
         if bits.bit()? {
-            let (tick, found) = (bits.take(32)?, bits.take(32)?);
+            let (session, tick, found) = (bits.take(SESSION_BITS)? as u16, bits.take(32)?, bits.take(32)?);
             let expected = schema.hash();
             return if found == expected {
-                Ok(Self::Full { tick })
+                Ok(Self::Full { session, tick })
             } else {
                 Err(Error::Schema { found, expected })
             };
@@ -77,7 +80,7 @@ impl Header {
 
     fn tick(self) -> u32 {
         match self {
-            Self::Full { tick } | Self::Difference { tick, .. } => tick,
+            Self::Full { tick, .. } | Self::Difference { tick, .. } => tick,
         }
     }
 }
@@ -93,18 +96,21 @@ pub struct Changes {
     pub removed: Vec<u32>,
 }
 
-/// Reads the snapshots of one writer.
+/// Reads the snapshots of one writer after another.
 #[derive(Clone)]
 pub struct Reader {
     schema: Arc<Schema>,
+    /// The writer's session.
+    session: u16,
     /// The frames that differences may refer to, with their ticks.
     received: VecDeque<(u32, Arc<Frame>)>,
+    newest: Arc<Frame>,
 }
 
 impl Reader {
     /// A reader that has received nothing.
     pub fn new(schema: Arc<Schema>) -> Self {
-        Self { schema, received: VecDeque::new() }
+        Self { schema, session: 0, received: VecDeque::new(), newest: Arc::default() }
     }
 
     /// The schema.
@@ -112,12 +118,18 @@ impl Reader {
         &self.schema
     }
 
-    /// The last snapshot: its tick, and its frame.
+    /// The newest state of each entity that was received. It differs from the frame of the last snapshot in entities that
+    /// wait: the snapshot may have an older state of them.
+    pub fn newest(&self) -> &Arc<Frame> {
+        &self.newest
+    }
+
+    /// The last snapshot: its tick, and its frame, as the writer knows it.
     pub fn last(&self) -> Option<(u32, &Arc<Frame>)> {
         self.received.back().map(|(tick, frame)| (*tick, frame))
     }
 
-    /// Reads a snapshot. Afterwards, [`Reader::last`] has its frame.
+    /// Reads a snapshot, and returns how [`Reader::newest`] changes. The first one of another writer starts a new session.
     ///
     /// # Errors
     /// Fails if the snapshot is not newer than the last one, refers to one that this reader does not have, is of another
@@ -128,7 +140,11 @@ impl Reader {
         let newest = self.received.back().map(|(tick, _)| *tick);
         let header = Header::read(schema, &mut bits, newest)?;
         let tick = header.tick();
-        if let Some(newest) = newest.filter(|newest| *newest >= tick) {
+        let session = match header {
+            Header::Full { session, .. } => session,
+            Header::Difference { .. } => self.session,
+        };
+        if let Some(newest) = newest.filter(|newest| *newest >= tick && session == self.session) {
             return Err(Error::Old { found: tick, newest });
         }
         let empty = Arc::default();
@@ -147,14 +163,23 @@ impl Reader {
                 References { base, earlier: earlier.transpose()? }
             }
         };
-        let frame = difference::read(schema, &mut bits, references)?;
+        let (frame, waiting) = difference::read(schema, &mut bits, references)?;
         bits.finish()?;
-        let last = self.received.back().map_or(&empty, |(_, frame)| frame);
-        let changes = changes(schema, last, &frame);
-        self.received.push_back((tick, Arc::new(frame)));
+        let frame = Arc::new(frame);
+        let newest = if waiting.is_empty() {
+            Arc::clone(&frame)
+        } else {
+            merged(schema, &self.newest, &frame, &waiting)
+        };
+        let changes = changes(schema, &self.newest, &newest);
+        if session != self.session {
+            self.received.clear();
+        }
+        self.received.push_back((tick, frame));
         if self.received.len() > KEPT {
             self.received.pop_front();
         }
+        (self.session, self.newest) = (session, newest);
         Ok(changes)
     }
 
@@ -164,6 +189,7 @@ impl Reader {
         bits.put(VERSION, 3);
         bits.bit(!self.received.is_empty());
         if let Some((newest, _)) = self.received.back() {
+            bits.put(self.session.into(), SESSION_BITS);
             bits.put(*newest, 32);
             let others = self.received.iter().rev().skip(1).map(|(tick, _)| newest - tick - 1);
             bits.put(
@@ -173,6 +199,19 @@ impl Reader {
         }
         bits.into_bytes()
     }
+}
+
+/// A frame in which the entities that wait are as in the last one, or not there.
+fn merged(schema: &Schema, last: &Frame, frame: &Frame, waiting: &[u32]) -> Arc<Frame> {
+    let mut merged = Frame::new();
+    for (index, id) in frame.ids.iter().enumerate() {
+        if waiting.binary_search(id).is_err() {
+            merged.add(*id, frame.fields(schema, index));
+        } else if let Some(at) = last.find(*id) {
+            merged.add(*id, last.fields(schema, at));
+        }
+    }
+    Arc::new(merged)
 }
 
 fn changes(schema: &Schema, last: &Frame, frame: &Frame) -> Changes {

@@ -9,7 +9,7 @@ use crate::coding::Span;
 use crate::difference::{Difference, Item, References};
 use crate::error::{Error, Result};
 use crate::frame::Frame;
-use crate::reader::{ACKNOWLEDGED, Header, KEPT};
+use crate::reader::{ACKNOWLEDGED, Header, KEPT, SESSION_BITS};
 use crate::schema::Schema;
 
 /// A snapshot that was sent.
@@ -25,15 +25,17 @@ struct Sent {
 #[derive(Clone)]
 pub struct Writer {
     schema: Arc<Schema>,
+    session: u16,
     sent: VecDeque<Sent>,
     /// The entities that have waited, with their accumulated priorities.
     waiting: HashMap<u32, f64>,
 }
 
 impl Writer {
-    /// A writer for a peer that has received nothing.
-    pub fn new(schema: Arc<Schema>) -> Self {
-        Self { schema, sent: VecDeque::new(), waiting: HashMap::new() }
+    /// A writer for a peer that has received nothing from it. The session is a random number, so that a peer that has
+    /// received snapshots of another writer notices.
+    pub fn new(schema: Arc<Schema>, session: u16) -> Self {
+        Self { schema, session, sent: VecDeque::new(), waiting: HashMap::new() }
     }
 
     /// The schema.
@@ -81,14 +83,21 @@ impl Writer {
         difference.write(&mut bits);
         if bits.count() > max_bytes * 8 || !waiting.is_empty() {
             let items = difference.items();
-            let urgency =
-                |item: &Item| waiting.get(&item.id).copied().unwrap_or(0.0) + priority(item.id).max(0.0);
+            // If an entity appeared in the last snapshot and not in this one, the peer would see it vanish.
+            let was_sent = |item: &Item| {
+                item.is_added() && self.last().is_some_and(|(_, last)| last.find(item.id).is_some())
+            };
+            let urgency = |item: &Item| match was_sent(item) {
+                true => f64::INFINITY,
+                false => waiting.get(&item.id).copied().unwrap_or(0.0) + priority(item.id).max(0.0),
+            };
             let mut ranked: Vec<(f64, usize)> =
                 items.iter().enumerate().map(|(at, item)| (urgency(item), at)).collect();
             ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-            // The sizes are estimates, so this may take a few attempts.
             let (most, mut count) = (max_bytes * 8, ranked.len());
-            let mut budget = most;
+            // The sizes are estimates. All together show how good they are, and then it may take a few attempts.
+            let estimated: usize = items.iter().map(|item| item.bits).sum();
+            let mut budget = most * estimated / bits.count().max(1);
             while bits.count() > most {
                 let mut used = 0;
                 let fits = ranked.iter().take_while(|(_, at)| {
@@ -105,7 +114,8 @@ impl Writer {
                 budget = budget.saturating_sub(bits.count().saturating_sub(most));
             }
             waiting.clear();
-            waiting.extend(ranked.iter().skip(count).map(|(urgency, at)| (items[*at].id, *urgency)));
+            let left = ranked.iter().skip(count).filter(|(urgency, _)| urgency.is_finite());
+            waiting.extend(left.map(|(urgency, at)| (items[*at].id, *urgency)));
         }
         let frame = difference.sent_frame();
         self.waiting = waiting;
@@ -120,7 +130,7 @@ impl Writer {
     fn references<'f>(&'f self, tick: u32, empty: &'f Frame) -> (Header, References<'f>) {
         let mut known = self.sent.iter().rev().filter(|sent| sent.is_acknowledged);
         let Some(base) = known.next() else {
-            return (Header::Full { tick }, References { base: empty, earlier: None });
+            return (Header::Full { session: self.session, tick }, References { base: empty, earlier: None });
         };
         let ahead = tick - base.tick;
         // Looking back as far as ahead predicts best: closer, the steps of the numbers matter more.
@@ -141,14 +151,15 @@ impl Writer {
         if version != VERSION {
             return Err(Error::Version(version));
         }
-        if !bits.bit()? {
-            bits.finish()?;
-            // The peer has nothing, perhaps because it has started again.
+        let has_received = bits.bit()?;
+        let session = if has_received { bits.take(SESSION_BITS)? } else { 0 };
+        let [newest, others] = if has_received { [bits.take(32)?, bits.take(ACKNOWLEDGED)?] } else { [0; 2] };
+        bits.finish()?;
+        if !has_received || session != self.session.into() {
+            // The peer has nothing, or snapshots of another writer.
             self.sent.iter_mut().for_each(|sent| sent.is_acknowledged = false);
             return Ok(None);
         }
-        let (newest, others) = (bits.take(32)?, bits.take(ACKNOWLEDGED)?);
-        bits.finish()?;
         let before = (0..ACKNOWLEDGED)
             .filter(|index| others >> index & 1 == 1)
             .map(|index| newest.checked_sub(index + 1));

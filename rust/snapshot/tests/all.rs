@@ -3,3 +3,4 @@
 mod bits;
 mod damage;
 mod rows;
+mod waiting;

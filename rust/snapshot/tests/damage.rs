@@ -12,7 +12,7 @@ use crate::rows::{random_row, schema};
 fn truncated_snapshots() {
     let schema = Arc::new(schema());
     let mut random = fastrand::Rng::with_seed(9);
-    let mut writer = Writer::new(Arc::clone(&schema));
+    let mut writer = Writer::new(Arc::clone(&schema), 9);
     let mut good = Reader::new(Arc::clone(&schema));
     for tick in 1..30 {
         let mut frame = Frame::new();
@@ -39,7 +39,7 @@ fn truncated_snapshots() {
 #[test]
 fn acknowledgements_of_nothing() {
     let schema = Arc::new(schema());
-    let mut writer = Writer::new(Arc::clone(&schema));
+    let mut writer = Writer::new(Arc::clone(&schema), 9);
     let mut reader = Reader::new(Arc::clone(&schema));
     let nothing = reader.acknowledgement();
     assert_eq!(writer.acknowledge(&nothing), Ok(None));
@@ -47,7 +47,7 @@ fn acknowledgements_of_nothing() {
     let first = writer.write(7, &frame, 1000, |_| 1.0).unwrap();
     reader.read(&first).unwrap();
     let acknowledgement = reader.acknowledgement();
-    let mut other = Writer::new(Arc::clone(&schema));
+    let mut other = Writer::new(Arc::clone(&schema), 9);
     assert_eq!(other.acknowledge(&acknowledgement), Err(Error::NotSent(7)));
     other.write(5, &frame, 1000, |_| 1.0).unwrap();
     assert_eq!(other.acknowledge(&acknowledgement), Err(Error::NotSent(7)));

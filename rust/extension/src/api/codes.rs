@@ -25,7 +25,7 @@ codes! {
     FileError "FILE_ERROR" "A file cannot be read or written, or another process has held its lock for more than 5 seconds. The message has the path and the system's reason."
     Cancelled "CANCELLED" "[method FastVariantJob.cancel] ended the job, the editor reloaded the library, or a script created the job or result with [code]new()[/code]. Start the job again if you need its result."
     NoCounterpart "NO_COUNTERPART" "A value that Godot 3 cannot represent exactly. Convert the value yourself, or pass [code]lossy[/code]."
-    BadSchema "BAD_SCHEMA" "A schema does not compile, or a message name is ambiguous or not in it. The message names the file, line and column. Correct the file; use the full name of the message."
+    BadSchema "BAD_SCHEMA" "A schema does not compile, or a message name is ambiguous or not in it, or the writer of a snapshot has another schema. The message names the file, line and column. Correct the file; use the full name of the message."
     NotInSchema "NOT_IN_SCHEMA" "A Dictionary that does not match its schema or, when decoding strictly, a message that does not. Correct the field that [member FastVariantResult.path] names."
     BadMessage "BAD_MESSAGE" "Bytes that are not a protobuf message, or use the other wire format. Check the schema, and that both sides use the same wire format ([code]own_wire[/code])."
     InternalError "INTERNAL_ERROR" "A bug in this library. Nothing else is affected; please report it, with the message."
@@ -33,5 +33,6 @@ codes! {
     BadPatch "BAD_PATCH" "Bytes that are not a patch, or a patch for another value; the message says which. Make the patch from the value that it is applied to, or send the whole value."
     BadSave "BAD_SAVE" "A save that is cut off, or has changed since [method FastVariantCodec.save] wrote it, or a compressed block of records that has changed. Load a backup."
     ScriptNotAllowed "SCRIPT_NOT_ALLOWED" "A script that is not in [member FastVariantLimits.allowed_scripts], of an object or as the type of a container. Add its path if your protocol uses it."
-    BadSnapshot "BAD_SNAPSHOT" "Bytes that are not a snapshot, a packed row or an acknowledgement of the same [FastSnapshotSchema], or a snapshot that is not newer than the last one; the message says which. Ignore the packet; the next acknowledgement tells the writer what is missing."
+    BadSnapshot "BAD_SNAPSHOT" "Bytes that are not a snapshot, a packed row or an acknowledgement of the same [FastSnapshotSchema]. Ignore the packet."
+    SkippedSnapshot "SKIPPED_SNAPSHOT" "A snapshot that is not newer than the last one, or that refers to one that was not received. Ignore it, and send the acknowledgement: it tells the writer what is missing."
 }

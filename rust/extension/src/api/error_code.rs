@@ -98,7 +98,8 @@ impl ErrorCode {
     fn of_snapshot(error: &variant_snapshot::Error) -> Self {
         use variant_snapshot::Error as E;
         match error {
-            E::Field(..) => Self::BadSchema,
+            E::Field(..) | E::Schema { .. } => Self::BadSchema,
+            E::Old { .. } | E::Baseline(_) => Self::SkippedSnapshot,
             E::Value(..) | E::EntityValue(..) => Self::NotInSchema,
             E::Argument(_) => Self::BadArgument,
             _ => Self::BadSnapshot,

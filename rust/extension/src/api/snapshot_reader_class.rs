@@ -19,11 +19,11 @@ use super::snapshot_schema_class::{Bound, FastSnapshotSchema, no_schema};
 use super::summary;
 use crate::snapshots::{FieldValues, Fields};
 
-/// Reads the snapshots of one [FastSnapshotWriter]. Safe for packets of strangers: a packet that cannot be read changes
+/// Reads the snapshots of one [FastSnapshotWriter], or of one after another. Safe for packets of strangers: a packet that cannot be read changes
 /// nothing.
 ///
-/// Packets may be lost, repeated or late. A snapshot that is not newer than the last one is an error, which a game can
-/// ignore. Send [method get_acknowledgement] back after each packet: the writer sends only what differs from what this
+/// Packets may be lost, repeated or late. A snapshot that cannot be used is [constant
+/// FastVariantCodec.SKIPPED_SNAPSHOT], which a game can ignore. Send [method get_acknowledgement] back after each packet: the writer sends only what differs from what this
 /// reader has, so without acknowledgements every snapshot is a full one.
 ///
 /// Read only packets of the writer's peer: nothing in a snapshot proves who has sent it.
@@ -148,9 +148,10 @@ impl FastSnapshotReader {
             let state = state.as_mut().ok_or_else(no_schema)?;
             // A copy, so that an invalid Variant changes nothing, either.
             let mut reader = state.peer.clone();
-            let before = reader.last().map_or_else(Arc::<Frame>::default, |(_, frame)| Arc::clone(frame));
+            let before = Arc::clone(reader.newest());
             let changes = reader.read(engine::bytes(bytes)).map_err(Error::other)?;
-            let (tick, frame) = reader.last().ok_or_else(no_schema)?;
+            let (tick, _) = reader.last().ok_or_else(no_schema)?;
+            let frame = reader.newest();
             let received =
                 Received { fields: &state.fields, tick, frame, before: &before, changes: &changes };
             let value = value(&received)?;

@@ -94,7 +94,7 @@ impl FastSnapshotSchema {
 
 #[godot_api(secondary)]
 impl FastSnapshotSchema {
-    /// Adds a bool: 1 bit.
+    /// Adds a bool, or an int that is not 0: 1 bit.
     ///
     /// If a field cannot be added, all [code]add_[/code] methods print one error, and the schema stays the same. [param name]
     /// is the key or the property, up to 255 bytes. A schema has at most 64 fields.
@@ -103,7 +103,7 @@ impl FastSnapshotSchema {
         Self::add(&this, "FastSnapshotSchema.add_bool", &name, Kind::Bool);
     }
 
-    /// Adds the int [param name] from [param min] to [param max].
+    /// Adds the int [param name] from [param min] to [param max]. A float is rounded.
     #[func(gd_self)]
     fn add_int(this: Gd<Self>, name: GString, min: i64, max: i64) {
         Self::add(&this, "FastSnapshotSchema.add_int", &name, Kind::Int { min, max });

@@ -1,6 +1,7 @@
 //! The class FastSnapshotWriter: writes snapshots for one peer.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex};
 
 use godot::builtin::{AnyDictionary, GString, PackedByteArray, PackedInt64Array, Variant};
@@ -66,7 +67,9 @@ impl FastSnapshotWriter {
     #[func]
     fn set_schema(&self, schema: Option<Gd<FastSnapshotSchema>>) {
         guard("FastSnapshotWriter.schema", || {
-            let state = schema.map(|schema| Bound::of(schema, Writer::new));
+            // A random number, so that readers notice another writer.
+            let session = RandomState::new().hash_one(()) as u16;
+            let state = schema.map(|schema| Bound::of(schema, |schema| Writer::new(schema, session)));
             let old = std::mem::replace(&mut *lock(&self.state), state);
             drop(old);
         });
@@ -91,7 +94,8 @@ impl FastSnapshotWriter {
     /// Returns the snapshot of [param tick] for the peer. [param tick] is above the one before, from 0 to 4294967295.
     ///
     /// [param entities] maps the id of each entity that the peer shall see, an int from 0 to 4294967294, to a [Dictionary]
-    /// or an object with the fields of [member schema]. An entity that is no longer in it is removed.
+    /// or an object with the fields of [member schema]. An entity that is no longer in it, or was freed, is
+    /// removed.
     ///
     /// The snapshot has at most [param max_bytes]. If the changes take more, the entities with the highest priorities are
     /// sent, and the others wait: with each snapshot, an entity's priority grows by its number in [param priorities], which

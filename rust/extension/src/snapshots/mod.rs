@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use godot::builtin::{
     AnyDictionary, GString, PackedByteArray, Quaternion, StringName, VarDictionary, Variant, Vector2,
-    Vector3, real,
+    Vector2i, Vector3, Vector3i, real,
 };
 use godot::meta::ToGodot;
 use variant_codec::error::Step;
@@ -76,7 +76,12 @@ impl Fields {
                     HeldObject::of(entity.clone()).ok_or_else(|| Error::argument("a freed object"))?;
                 for (field, name) in self.names.iter().enumerate() {
                     let value = object.get(name).ok_or_else(|| Error::argument("freed by its own getter"))?;
-                    // A property that does not exist is null, which no field can hold but a Variant.
+                    // The engine gives null for a property that does not exist.
+                    if value.is_nil() && !matches!(self.schema.fields()[field].kind(), Kind::Variant { .. }) {
+                        return Err(
+                            Error::argument("the property is missing or null").inside(self.step(field))
+                        );
+                    }
                     self.give(field, &value, |value| self.schema.set(row, field, value))?;
                 }
             }
@@ -124,14 +129,27 @@ impl Fields {
                 Value::Variant(engine::bytes(&encoded))
             }
             (_, Some(VariantType::Bool)) => Value::Bool(reader.bool(value)),
+            (Kind::Bool, Some(VariantType::Int)) => Value::Bool(reader.int(value) != 0),
             (Kind::Float(_) | Kind::Angle { .. }, Some(VariantType::Int)) => {
                 Value::Float(reader.int(value) as f64)
+            }
+            // Arithmetic of scripts often makes floats of ints.
+            (Kind::Int { .. }, Some(VariantType::Float)) if reader.float(value).is_finite() => {
+                Value::Int(reader.float(value).round() as i64)
             }
             (_, Some(VariantType::Int)) => Value::Int(reader.int(value)),
             (_, Some(VariantType::Float)) => Value::Float(reader.float(value)),
             (_, Some(VariantType::Vector2)) => {
                 let vector: Vector2 = value.to();
                 Value::Vector2([vector.x, vector.y].map(f64::from))
+            }
+            (_, Some(VariantType::Vector2i)) => {
+                let vector: Vector2i = value.to();
+                Value::Vector2([vector.x, vector.y].map(f64::from))
+            }
+            (_, Some(VariantType::Vector3i)) => {
+                let vector: Vector3i = value.to();
+                Value::Vector3([vector.x, vector.y, vector.z].map(f64::from))
             }
             (_, Some(VariantType::Vector3)) => {
                 let vector: Vector3 = value.to();
@@ -214,14 +232,19 @@ fn name_of(ty: Option<VariantType>) -> &'static str {
 }
 
 impl Fields {
-    /// The frame of entities: a Dictionary with their ids as keys. Getters run.
+    /// The frame of entities: a Dictionary with their ids as keys. It leaves out freed objects. Getters run.
     ///
     /// # Errors
     /// Fails if an id is not an int from 0 to 4,294,967,294, or an entity does not fit.
     pub fn frame(&self, entities: &AnyDictionary) -> Result<Arc<Frame>> {
         let mut sorted = Vec::with_capacity(entities.len());
+        let reader = Reader::new();
         for (id, entity) in entities.iter_shared() {
-            sorted.push((id_of(&id)?, entity));
+            let is_freed =
+                reader.ty(&entity) == Some(VariantType::Object) && reader.live_object_id(&entity) == 0;
+            if !is_freed {
+                sorted.push((id_of(&id)?, entity));
+            }
         }
         sorted.sort_unstable_by_key(|(id, _)| *id);
         let (mut frame, mut row) = (Frame::new(), self.schema.row());

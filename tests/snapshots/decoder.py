@@ -1,4 +1,4 @@
-"""A second decoder of snapshots, written from docs/snapshot.md alone: a reference for clients in other languages.
+"""A second decoder of snapshots, written from docs/snapshot_format.md alone: a reference for clients in other languages.
 
 Each line of input is a question in JSON, and each line of output is an answer.
 

@@ -1,6 +1,6 @@
 //! Snapshots over simulated networks, beside a second decoder: `cargo xtask soak snapshots`.
 //!
-//! Each run has its own schema, network and world. In some runs, `decoder.py`, which was written from docs/snapshot.md
+//! Each run has its own schema, network and world. In some runs, `decoder.py`, which was written from docs/snapshot_format.md
 //! alone, reads every packet, too. Both must accept the same bytes, whole or damaged, with the same values.
 
 use std::collections::BTreeMap;

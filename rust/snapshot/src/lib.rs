@@ -2,7 +2,7 @@
 //!
 //! A [`Schema`] names the fields of an entity and the numbers that each can hold. A [`Writer`] writes the state of the
 //! entities for one peer: what differs from a prediction that the peer can make from the states that it has acknowledged.
-//! A [`Reader`] makes the state again. The repository's `docs/snapshot.md` specifies the format.
+//! A [`Reader`] makes the state again. The repository's `docs/snapshot_format.md` specifies the format.
 //!
 //! | file | purpose |
 //! |---|---|

@@ -37,7 +37,7 @@ use crate::snapshots::Fields;
 /// ```
 ///
 /// An entity is a [Dictionary] with the names of the fields as keys, or an object with properties of these names. A number
-/// outside its range becomes the nearest one in it; NaN and infinity are errors. [code]docs/snapshot.md[/code] specifies
+/// outside its range becomes the nearest one in it; NaN and infinity are errors. [code]docs/snapshot_format.md[/code] specifies
 /// the bits.
 #[derive(GodotClass)]
 #[class(tool, init, base=Resource)]

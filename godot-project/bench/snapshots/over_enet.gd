@@ -1,4 +1,4 @@
-## Counts the bytes that ENet sends for a world, with snapshots and with MultiplayerSynchronizers, at 30 ticks a second.
+## Counts the bytes that ENet sends for a world in several ways, at 30 ticks a second.
 ##
 ## Server and client share this process: each has its own SceneMultiplayer. All links run at once, with the same world. The
 ## payloads of the UDP packets count: ENet's headers, acknowledgements and repetitions, too.
@@ -167,6 +167,66 @@ class SnapshotEnd:
 		arrived.emit(bytes)
 
 
+## The whole world or a patch by RPC.
+class BytesLink:
+	extends Link
+	var _bytes_of: Callable
+	var _last_sent := PackedByteArray()
+	var _last_arrived := PackedByteArray()
+
+	func _init(title: String, bytes_of: Callable, compression := ENetConnection.COMPRESS_NONE) -> void:
+		super(title)
+		_bytes_of = bytes_of
+		for peer: ENetMultiplayerPeer in [_server_peer, _client_peer]:
+			peer.host.compress(compression)
+		client.arrived.connect(func(bytes: PackedByteArray) -> void: _last_arrived = bytes)
+
+	func make_end() -> Node:
+		return SnapshotEnd.new()
+
+	func send(_tick: int, units: Dictionary[int, Unit]) -> void:
+		_last_sent = _bytes_of.call(units)
+		(server as SnapshotEnd).snapshot.rpc(_last_sent)
+
+	func matches() -> bool:
+		return _last_arrived == _last_sent
+
+
+## The bytes of a world in the ways that need no snapshots.
+class Encodings:
+	extends RefCounted
+	var _proto := FastProtobufSchema.from_text("""
+		syntax = "proto3";
+		message World { repeated Unit units = 1; }
+		message Unit {
+			uint32 id = 1; Vector position = 2; Vector velocity = 3; float rotation = 4;
+			uint32 hp = 5; uint32 state = 6; bool is_hit = 7; bool is_selected = 8;
+		}
+		message Vector { float x = 1; float y = 2; }
+	""")
+	var _before := PackedByteArray()
+
+	func _init() -> void:
+		_proto.map_message("Vector", TYPE_VECTOR2)
+
+	func rows(units: Dictionary[int, Unit]) -> Array:
+		return units.keys().map(func(id: int) -> Dictionary: return units[id].to_dictionary().merged({"id": id}))
+
+	func dictionaries(units: Dictionary[int, Unit]) -> PackedByteArray:
+		return var_to_bytes(rows(units))
+
+	func columns(units: Dictionary[int, Unit]) -> PackedByteArray:
+		return var_to_bytes(Unit.columns(units).merged({"id": PackedInt64Array(units.keys())}))
+
+	func patch(units: Dictionary[int, Unit]) -> PackedByteArray:
+		var before := _before
+		_before = columns(units)
+		return FastVariantPatch.diff(before, _before) if before else _before
+
+	func protobuf(units: Dictionary[int, Unit]) -> PackedByteArray:
+		return _proto.encode("World", {"units": rows(units)})
+
+
 ## Returns the bytes that the server and the client of each link send for a unit and tick: 0 if the client's world is not the
 ## server's in the end.
 func run(units: Dictionary[int, Unit], random: RandomNumberGenerator, ticks: int) -> Dictionary[String, PackedFloat64Array]:
@@ -174,10 +234,17 @@ func run(units: Dictionary[int, Unit], random: RandomNumberGenerator, ticks: int
 	get_tree().multiplayer_poll = false
 	Engine.physics_ticks_per_second = roundi(1.0 / Unit.TICK)
 	Engine.max_fps = 2 * Engine.physics_ticks_per_second
+	var encodings := Encodings.new()
 	var links: Array[Link] = [
 		SynchronizerLink.new("MultiplayerSynchronizer, always", SceneReplicationConfig.REPLICATION_MODE_ALWAYS),
 		SynchronizerLink.new("MultiplayerSynchronizer, on change", SceneReplicationConfig.REPLICATION_MODE_ON_CHANGE),
 		SnapshotLink.new("snapshots by RPC"),
+		BytesLink.new("Dictionaries", encodings.dictionaries),
+		BytesLink.new("Dictionaries, COMPRESS_ZSTD", encodings.dictionaries, ENetConnection.COMPRESS_ZSTD),
+		BytesLink.new("packed arrays", encodings.columns),
+		BytesLink.new("packed arrays, COMPRESS_ZSTD", encodings.columns, ENetConnection.COMPRESS_ZSTD),
+		BytesLink.new("a protobuf message", encodings.protobuf),
+		BytesLink.new("patches of packed arrays", encodings.patch),
 	]
 	for link in links:
 		add_child(link)

@@ -41,6 +41,18 @@ static func dictionaries(units: Dictionary) -> Dictionary:
 	return rows
 
 
+## A packed array for each property.
+static func columns(units: Dictionary) -> Dictionary:
+	var made := {
+		"position": PackedVector2Array(), "velocity": PackedVector2Array(), "rotation": PackedFloat64Array(),
+		"hp": PackedInt64Array(), "state": PackedInt64Array(), "is_hit": PackedByteArray(), "is_selected": PackedByteArray(),
+	}
+	for property: String in made:
+		for id: int in units:
+			made[property].append(units[id].get(property))
+	return made
+
+
 static func world(random: RandomNumberGenerator) -> Dictionary[int, Unit]:
 	var units: Dictionary[int, Unit] = {}
 	for id in COUNT:

@@ -164,13 +164,7 @@ class ColumnWay:
 		_ids = units.keys()
 
 	func prepare() -> void:
-		_columns = {
-			"position": PackedVector2Array(), "velocity": PackedVector2Array(), "rotation": PackedFloat64Array(),
-			"hp": PackedInt64Array(), "state": PackedInt64Array(), "is_hit": PackedByteArray(), "is_selected": PackedByteArray(),
-		}
-		for property: String in _columns:
-			for id in _units:
-				_columns[property].append(_units[id].get(property))
+		_columns = Unit.columns(_units)
 
 	func write(tick: int) -> PackedByteArray:
 		return _writer.write_columns(tick, _ids, _columns)

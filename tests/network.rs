@@ -83,9 +83,9 @@ pub fn run(seed: u64, ticks: u32, witness: &mut impl Witness) -> Result<u32> {
     let mut tick =
         [random.u32(..) >> random.u32(..32), u32::MAX][random.usize(..2)].min(u32::MAX - 5 * ticks);
     let mut world = World::new(&schema, random.fork(), random.u32(1..=MOST_ENTITIES));
-    let mut writer = Writer::new(Arc::clone(&schema), random.u16(..));
+    let mut writer = Writer::new(Arc::clone(&schema), random.u32(..));
     let mut reader = Reader::new(Arc::clone(&schema));
-    let max_bytes = network.max_bytes.max(writer.least_bytes());
+    let max_bytes = network.max_bytes.max(writer.least_bytes(MOST_ENTITIES as usize));
     let mut records: HashMap<u32, (Arc<Frame>, Arc<Frame>)> = HashMap::new();
     let (mut down, mut up) = (Packets::new(), Packets::new());
     let mut accepted = 0;
@@ -146,7 +146,7 @@ pub fn run(seed: u64, ticks: u32, witness: &mut impl Witness) -> Result<u32> {
         }
         // Another server, with ticks of its own, on a new connection.
         if random.u32(0..2000) == 0 {
-            writer = Writer::new(Arc::clone(&schema), random.u16(..));
+            writer = Writer::new(Arc::clone(&schema), random.u32(..));
             tick = tick.saturating_sub(random.u32(0..100));
             (down, up) = (Packets::new(), Packets::new());
             records.clear();

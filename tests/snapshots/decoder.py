@@ -24,6 +24,7 @@ from typing import Any
 VERSION = 1
 MAX_FRAMES = 32
 MAX_ENTITIES = 65536
+MAX_NUMBERS = 1 << 20
 MAX_MASKS = 15
 
 # The lanes of a field: numbers, or the bytes of a Variant.
@@ -66,14 +67,14 @@ class Bits:
             raise ValueError("a number of over 32 bits")
         return 1 << width | self.take(width)
 
-    def ids(self, end: int = (1 << 32) - 1) -> list[int]:
+    def ids(self, most: int, end: int = (1 << 32) - 1) -> list[int]:
         ids, last = [], -2
         for _ in range(self.gamma() - 1):
             # Between runs is at least one other id.
             first = last + 1 + self.gamma()
             count = self.gamma()
             last = first + count - 1
-            if last >= end or len(ids) + count > MAX_ENTITIES:
+            if last >= end or len(ids) + count > most:
                 raise ValueError("an id is too large, or there are too many")
             ids.extend(range(first, last + 1))
         return ids
@@ -81,7 +82,7 @@ class Bits:
     def flags(self, ids: list[int]) -> list[int]:
         """Those of `ids` whose flags are set."""
         if self.take(1):
-            return [ids[place] for place in self.ids(end=len(ids))]
+            return [ids[place] for place in self.ids(len(ids), end=len(ids))]
         return [id for id in ids if self.take(1)]
 
     def version(self) -> None:
@@ -98,6 +99,7 @@ class Field:
     """A field that is sent in full whenever it changes. Each kind also has the methods `full` and `value`."""
 
     zero: Lanes = (0,)
+    lanes = 1
     # The number of lanes that have a parameter.
     parameters = 0
 
@@ -122,6 +124,8 @@ class Bool(Field):
 
 class WideInt(Field):
     """An int with two lanes, which are one number here."""
+
+    lanes = 2
 
     def __init__(self, min: int, max: int):
         self.min, self.last = min, max - min
@@ -152,6 +156,7 @@ class Numbers(Field):
 
     def __init__(self, lanes: int, last: int):
         self.zero, self.parameters, self.last, self.values = (0,) * lanes, lanes, last, last + 1
+        self.lanes = lanes
 
     def full(self, bits):
         return tuple(bits.below(self.values) for _ in range(self.parameters))
@@ -222,7 +227,8 @@ class Quaternion(Numbers):
 
     def __init__(self, bits: int):
         super().__init__(3, (1 << bits) - 2)
-        self.zero, self.values, self.half = (0,) * 4, 1 << bits, (1 << bits - 1) - 1
+        self.values, self.half = 1 << bits, (1 << bits - 1) - 1
+        self.zero, self.lanes = (3, self.half, self.half, self.half), 4
 
     def full(self, bits):
         return self.rotation(bits.take(2), super().full(bits))
@@ -248,7 +254,8 @@ class Quaternion(Numbers):
     def predict(self, base, earlier, ahead, span):
         if base[0] != earlier[0]:
             return base
-        return (base[0], *(self.extend(*each, ahead, span) for each in zip(base[1:], earlier[1:])))
+        others = [self.extend(*each, ahead, span) for each in zip(base[1:], earlier[1:])]
+        return base if self.rest(self.components(others)) < 0 else (base[0], *others)
 
     def value(self, lanes):
         components = self.components(lanes[1:])
@@ -301,6 +308,9 @@ class Schema:
             self.names.append(description["name"])
             name, number = description["name"].encode(), list(TYPES).index(description["type"])
             self.hashed += bytes([len(name)]) + name + bytes([number]) + struct.pack(format, *arguments)
+
+        # Any Variant counts as a number.
+        self.max_entities = min(MAX_ENTITIES, MAX_NUMBERS // max(1, sum(field.lanes for field in self.fields)))
 
     def values(self, row: Row) -> dict[str, Any]:
         return {name: field.value(lanes) for name, field, lanes in zip(self.names, self.fields, row)}
@@ -375,17 +385,19 @@ class Reader:
         base, earlier, ahead, span = {}, {}, 0, 0
         session = self.session
         if bits.take(1):
-            session, tick = bits.take(16), bits.take(32)
+            session, tick = bits.take(32), bits.take(32)
             if bits.take(32) != self.schema.hash is not None:
                 raise ValueError("another schema")
         else:
+            if bits.take(8) != session % 256:
+                raise ValueError("another session")
             # The tick with these bits that is closest to the newest one.
             tick = newest + (bits.take(16) - newest + (1 << 15)) % (1 << 16) - (1 << 15)
             ahead = bits.gamma()
-            base = self.frame(tick - ahead)
+            base = self.frame(tick, ahead)
             if bits.take(1):
                 span = bits.gamma()
-                earlier = self.frame(tick - ahead - span)
+                earlier = self.frame(tick - ahead, span)
         if tick >= 1 << 32 or tick <= newest and session == self.session:
             raise ValueError("not newer than the last snapshot")
         state, waiting = self.state(bits, base, earlier, ahead, span)
@@ -394,23 +406,23 @@ class Reader:
             self.session, self.frames = session, {}
         self.frames[tick] = state
         if len(self.frames) > MAX_FRAMES:
-            del self.frames[next(iter(self.frames))]
+            del self.frames[next(old for old in self.frames if old != tick - ahead)]
         known = self.newest
         self.newest = {id: known[id] if id in waiting else row for id, row in state.items() if id in known or id not in waiting}
         return tick, self.newest
 
-    def frame(self, tick: int) -> State:
-        if tick not in self.frames:
+    def frame(self, tick: int, distance: int) -> State:
+        if distance >= 1 << 15 or tick - distance not in self.frames:
             raise ValueError("unknown baseline")
-        return self.frames[tick]
+        return self.frames[tick - distance]
 
     def state(self, bits: Bits, base: State, earlier: State, ahead: int, span: int) -> tuple[State, set[int]]:
         """The state, and the entities that wait."""
         fields = self.schema.fields
-        removed, added = bits.ids(), bits.ids()
+        removed, added = bits.ids(len(base)), bits.ids(self.schema.max_entities)
         if not base.keys() >= set(removed) or not base.keys().isdisjoint(added):
             raise ValueError("a removed entity is not in the baseline, or an added one is")
-        if len(base) - len(removed) + len(added) > MAX_ENTITIES:
+        if len(base) - len(removed) + len(added) > self.schema.max_entities:
             raise ValueError("too many entities")
         state = {id: base[id] for id in sorted(base.keys() - set(removed))}
         new, waiting = {}, set()
@@ -420,10 +432,10 @@ class Reader:
         if state:
             some_wait = bits.take(1)
             changed = dict.fromkeys(bits.flags(list(state)))
+            if some_wait:
+                waiting = set(bits.flags([id for id in state if id not in changed]))
             for id in state:
-                if some_wait and id not in changed and bits.take(1):
-                    waiting.add(id)
-                elif id in earlier:
+                if id in earlier and id not in waiting:
                     state[id] = [f.predict(*lanes, ahead, span) for f, *lanes in zip(fields, base[id], earlier[id])]
             if changed:
                 predictions = [state[id] for id in changed]
@@ -435,7 +447,7 @@ class Reader:
             return bytes([VERSION])
         *others, newest = self.frames
         received = sum(1 << newest - tick - 1 for tick in others if newest - tick <= 32)
-        return (VERSION | 1 << 3 | self.session << 4 | newest << 20 | received << 52).to_bytes(11, "little")
+        return (VERSION | 1 << 3 | self.session << 4 | newest << 36 | received << 68).to_bytes(13, "little")
 
 
 def read_acknowledgement(data: bytes) -> list[int]:
@@ -444,7 +456,7 @@ def read_acknowledgement(data: bytes) -> list[int]:
     bits.version()
     ticks = []
     if bits.take(1):
-        bits.take(16)
+        bits.take(32)
         newest = bits.take(32)
         ticks = [newest, *(newest - i - 1 for i in range(32) if bits.take(1))]
     bits.end()

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::bits::{BitReader, BitWriter, MOST_ONES};
 use crate::error::{Error, Result};
+use crate::quantize;
 use crate::row::{Fields, FieldsMut, check_quaternion, differs, outside};
 use crate::schema::{Field, Lanes, Motion, Schema};
 
@@ -61,6 +62,10 @@ pub fn predict(schema: &Schema, base: &[u32], earlier: Option<&[u32]>, span: Spa
             Lanes::Quaternion { bits } if earlier[first] == base[first] => {
                 for lane in first + 1..first + 4 {
                     into[lane] = linear(span, earlier[lane], base[lane], (1 << bits) - 2);
+                }
+                let predicted = &mut into[first..first + 4];
+                if !quantize::is_rotation([predicted[0], predicted[1], predicted[2], predicted[3]], bits) {
+                    predicted.copy_from_slice(&base[first..first + 4]);
                 }
             }
             _ => {}

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::bits::{BitReader, BitWriter};
 use crate::coding::{self, Masks, Parameters, Span};
 use crate::error::{Error, Result};
-use crate::frame::{Frame, MOST_ENTITIES, MOST_ID};
+use crate::frame::{Frame, MOST_ID};
 use crate::row::Fields;
 use crate::schema::{Field, Lanes, Schema};
 
@@ -53,8 +53,6 @@ pub struct Difference<'f> {
 /// A change that may be sent or wait.
 pub struct Item {
     pub id: u32,
-    /// The approximate number of bits.
-    pub bits: usize,
     place: Place,
 }
 
@@ -113,30 +111,13 @@ impl<'f> Difference<'f> {
         &self.predicted[known.predicted..][..self.schema.lanes()]
     }
 
-    /// The changes that may wait, with their approximate sizes.
+    /// The changes that may wait.
     pub fn items(&self) -> Vec<Item> {
-        let mut items = Vec::new();
-        let row_bits = |mask: u64, (_, variants): Fields<'_>| {
-            let fields = self.schema.fields().iter().enumerate();
-            fields
-                .filter(|(index, _)| mask >> index & 1 == 1)
-                .map(|(_, field)| field.lanes.most_bits() + field.variant(variants).len() * 8)
-                .sum::<usize>()
-        };
-        for (index, known) in self.known.iter().enumerate() {
-            let bits = match known.new {
-                None => 8,
-                Some(_) if known.mask == 0 => continue,
-                // Differences take about half of what the values take.
-                Some(new) => 4 + row_bits(known.mask, self.new.fields(self.schema, new)) / 2,
-            };
-            items.push(Item { id: self.references.base.ids[known.base], bits, place: Place::Known(index) });
-        }
-        for (index, added) in self.added.iter().enumerate() {
-            let bits = 8 + row_bits(u64::MAX, self.new.fields(self.schema, added.new));
-            items.push(Item { id: self.new.ids[added.new], bits, place: Place::Added(index) });
-        }
-        items
+        let known = self.known.iter().enumerate().filter(|(_, known)| known.new.is_none() || known.mask != 0);
+        let known = known.map(|(index, known)| (self.references.base.ids[known.base], Place::Known(index)));
+        let added = self.added.iter().enumerate();
+        let added = added.map(|(index, added)| (self.new.ids[added.new], Place::Added(index)));
+        known.chain(added).map(|(id, place)| Item { id, place }).collect()
     }
 
     /// Chooses whether an item is sent.
@@ -175,7 +156,7 @@ impl<'f> Difference<'f> {
         bits.bit(has_waiting);
         write_flags(bits, there().map(|known| changed(&known)));
         if has_waiting {
-            there().filter(|known| !changed(known)).for_each(|known| bits.bit(waits(known)));
+            write_flags(bits, there().filter(|known| !changed(known)).map(waits));
         }
         if !there().any(|known| changed(&known)) {
             return;
@@ -255,10 +236,11 @@ pub fn read(
     references: References<'_>,
 ) -> Result<(Frame, Vec<u32>)> {
     let base = references.base;
-    let removed = read_ids(bits)?;
-    let ids = read_ids(bits)?;
-    if base.len() - removed.len().min(base.len()) + ids.len() > MOST_ENTITIES {
-        return Err(Error::invalid(format!("over {MOST_ENTITIES} entities")));
+    let removed = read_ids(bits, base.len())?;
+    let ids = read_ids(bits, schema.most_entities())?;
+    let most = schema.most_entities();
+    if base.len() - removed.len().min(base.len()) + ids.len() > most {
+        return Err(Error::invalid(format!("over {most} entities")));
     }
     if let Some(id) = ids.iter().find(|id| base.find(**id).is_some()) {
         return Err(Error::invalid(format!("entity {id} is added, but the baseline has it")));
@@ -282,11 +264,14 @@ pub fn read(
         let has_waiting = bits.bit()?;
         let changed = read_flags(bits, there.len())?;
         if has_waiting {
-            for (at, changed) in there.iter().zip(&changed) {
-                if !changed && bits.bit()? {
-                    waiting.push(base.ids[*at]);
-                }
-            }
+            let others: Vec<u32> = there
+                .iter()
+                .zip(&changed)
+                .filter(|(_, changed)| !**changed)
+                .map(|(at, _)| base.ids[*at])
+                .collect();
+            let waits = read_flags(bits, others.len())?;
+            waiting.extend(others.iter().zip(waits).filter(|(_, waits)| *waits).map(|(id, _)| *id));
         }
         let mut still_waiting = waiting.iter().peekable();
         let any = changed.iter().any(|changed| *changed);
@@ -391,7 +376,7 @@ fn write_ids(bits: &mut BitWriter, ids: &[u32]) {
     }
 }
 
-fn read_ids(bits: &mut BitReader<'_>) -> Result<Vec<u32>> {
+fn read_ids(bits: &mut BitReader<'_>, most: usize) -> Result<Vec<u32>> {
     let (mut ids, mut least) = (Vec::new(), 0);
     for _ in 1..bits.gamma()? {
         let first = least + u64::from(bits.gamma()?) - 1;
@@ -400,8 +385,8 @@ fn read_ids(bits: &mut BitReader<'_>) -> Result<Vec<u32>> {
         if end > u64::from(MOST_ID) + 1 {
             return Err(Error::invalid(format!("an id is above {MOST_ID}")));
         }
-        if ids.len() as u64 + u64::from(count) > MOST_ENTITIES as u64 {
-            return Err(Error::invalid(format!("over {MOST_ENTITIES} ids")));
+        if ids.len() as u64 + u64::from(count) > most as u64 {
+            return Err(Error::invalid(format!("over {most} ids")));
         }
         ids.extend(first as u32..end as u32);
         least = end + 1;
@@ -429,7 +414,7 @@ fn read_flags(bits: &mut BitReader<'_>, count: usize) -> Result<Vec<bool>> {
         return (0..count).map(|_| bits.bit()).collect();
     }
     let mut flags = vec![false; count];
-    for place in read_ids(bits)? {
+    for place in read_ids(bits, count)? {
         *flags
             .get_mut(place as usize)
             .ok_or_else(|| Error::invalid("more entities than the baseline has"))? = true;

@@ -6,9 +6,6 @@ use crate::error::{Error, Result};
 use crate::row::{self, Fields, FieldsMut, Row};
 use crate::schema::{Schema, Value};
 
-/// The most entities of a frame.
-pub const MOST_ENTITIES: usize = 1 << 16;
-
 /// The largest id.
 pub const MOST_ID: u32 = u32::MAX - 1;
 
@@ -29,30 +26,24 @@ impl Frame {
     /// Adds an entity. Its id must be above those before.
     ///
     /// # Errors
-    /// Fails if the id is not above those before, or above 4,294,967,294, or there are 65,536 entities.
+    /// Fails if the id is not above those before, or above 4,294,967,294.
     pub fn push(&mut self, id: u32, row: &Row) -> Result<()> {
         check(self.ids.last().copied(), id)?;
-        if self.ids.len() == MOST_ENTITIES {
-            return Err(too_many());
-        }
         self.add(id, (&row.lanes, &row.variants));
         Ok(())
     }
 
-    /// A frame of entities with these ids, in ascending order. Each has the first number of each range, and empty Variants.
+    /// A frame of entities with these ids, in ascending order, each as [`Schema::row`].
     ///
     /// # Errors
     /// As [`Frame::push`].
     pub fn of(schema: &Schema, ids: Vec<u32>) -> Result<Self> {
-        if ids.len() > MOST_ENTITIES {
-            return Err(too_many());
-        }
         let mut last = None;
         for id in &ids {
             check(last.replace(*id), *id)?;
         }
-        let (lanes, variants) = (ids.len() * schema.lanes(), ids.len() * schema.variants());
-        Ok(Self { ids, lanes: vec![0; lanes], variants: vec![Arc::default(); variants] })
+        let (lanes, variants) = (schema.zero().repeat(ids.len()), ids.len() * schema.variants());
+        Ok(Self { ids, lanes, variants: vec![Arc::default(); variants] })
     }
 
     /// Sets a field, given as its index, of the entity at an index, as [`Schema::set`] does.
@@ -146,9 +137,4 @@ fn check(last: Option<u32>, id: u32) -> Result<()> {
         _ if id > MOST_ID => Err(Error::argument(format!("expected ids up to {MOST_ID}, found {id}"))),
         _ => Ok(()),
     }
-}
-
-#[cold]
-fn too_many() -> Error {
-    Error::argument(format!("a snapshot has at most {MOST_ENTITIES} entities"))
 }

@@ -18,16 +18,18 @@ pub const KEPT: usize = 32;
 pub const ACKNOWLEDGED: u32 = 32;
 /// The ticks of differences have so many bits.
 const TICK_BITS: u32 = 16;
-/// A session has so many bits.
-pub const SESSION_BITS: u32 = 16;
+/// Differences are less ticks long, so that these bits suffice.
+pub const LONGEST: u32 = 1 << (TICK_BITS - 1);
+/// Differences have so many bits of the session.
+const SESSION_BITS: u32 = 8;
 
 /// The start of a snapshot.
 #[derive(Clone, Copy)]
 pub(crate) enum Header {
     /// All entities, from the writer with this session.
-    Full { session: u16, tick: u32 },
+    Full { session: u32, tick: u32 },
     /// What differs from the frame `ahead` ticks before, predicted with the one `behind` ticks before that.
-    Difference { tick: u32, ahead: u32, behind: Option<u32> },
+    Difference { session: u32, tick: u32, ahead: u32, behind: Option<u32> },
 }
 
 impl Header {
@@ -36,12 +38,13 @@ impl Header {
         match self {
             Self::Full { session, tick } => {
                 bits.bit(true);
-                bits.put(session.into(), SESSION_BITS);
+                bits.put(session, 32);
                 bits.put(tick, 32);
                 bits.put(schema.hash(), 32);
             }
-            Self::Difference { tick, ahead, behind } => {
+            Self::Difference { session, tick, ahead, behind } => {
                 bits.bit(false);
+                bits.put(session & ((1 << SESSION_BITS) - 1), SESSION_BITS);
                 bits.put(tick & ((1 << TICK_BITS) - 1), TICK_BITS);
                 bits.gamma(ahead);
                 bits.bit(behind.is_some());
@@ -52,14 +55,14 @@ impl Header {
         }
     }
 
-    /// Reads a header; `newest` is the tick of the last snapshot.
-    fn read(schema: &Schema, bits: &mut BitReader<'_>, newest: Option<u32>) -> Result<Self> {
+    /// Reads a header. `known` is the session, and `newest` the tick of the last snapshot.
+    fn read(schema: &Schema, bits: &mut BitReader<'_>, known: u32, newest: Option<u32>) -> Result<Self> {
         let version = bits.take(3)?;
         if version != VERSION {
             return Err(Error::Version(version));
         }
         if bits.bit()? {
-            let (session, tick, found) = (bits.take(SESSION_BITS)? as u16, bits.take(32)?, bits.take(32)?);
+            let (session, tick, found) = (bits.take(32)?, bits.take(32)?, bits.take(32)?);
             let expected = schema.hash();
             return if found == expected {
                 Ok(Self::Full { session, tick })
@@ -67,15 +70,20 @@ impl Header {
                 Err(Error::Schema { found, expected })
             };
         }
-        let low = bits.take(TICK_BITS)?;
+        let (session, low) = (bits.take(SESSION_BITS)?, bits.take(TICK_BITS)?);
         let ahead = bits.gamma()?;
         let behind = if bits.bit()? { Some(bits.gamma()?) } else { None };
-        let Some(newest) = newest else { return Err(Error::Baseline(low.wrapping_sub(ahead))) };
+        if ahead.max(behind.unwrap_or(0)) >= LONGEST {
+            return Err(Error::invalid("the distance to an earlier snapshot is too large"));
+        }
+        let Some(newest) = newest.filter(|_| session == known & ((1 << SESSION_BITS) - 1)) else {
+            return Err(Error::Baseline((low as u16).wrapping_sub(ahead as u16).into()));
+        };
         // The tick with these bits that is the closest to the last one.
         let change = (low as u16).wrapping_sub(newest as u16).cast_signed();
         let tick = newest.checked_add_signed(change.into());
         let tick = tick.ok_or_else(|| Error::invalid("a tick below 0 or above 4,294,967,295"))?;
-        Ok(Self::Difference { tick, ahead, behind })
+        Ok(Self::Difference { session: known, tick, ahead, behind })
     }
 
     fn tick(self) -> u32 {
@@ -101,7 +109,7 @@ pub struct Changes {
 pub struct Reader {
     schema: Arc<Schema>,
     /// The writer's session.
-    session: u16,
+    session: u32,
     /// The frames that differences may refer to, with their ticks.
     received: VecDeque<(u32, Arc<Frame>)>,
     newest: Arc<Frame>,
@@ -138,12 +146,9 @@ impl Reader {
         let schema = &*self.schema;
         let mut bits = BitReader::new(bytes);
         let newest = self.received.back().map(|(tick, _)| *tick);
-        let header = Header::read(schema, &mut bits, newest)?;
+        let header = Header::read(schema, &mut bits, self.session, newest)?;
         let tick = header.tick();
-        let session = match header {
-            Header::Full { session, .. } => session,
-            Header::Difference { .. } => self.session,
-        };
+        let (Header::Full { session, .. } | Header::Difference { session, .. }) = header;
         if let Some(newest) = newest.filter(|newest| *newest >= tick && session == self.session) {
             return Err(Error::Old { found: tick, newest });
         }
@@ -177,7 +182,13 @@ impl Reader {
         }
         self.received.push_back((tick, frame));
         if self.received.len() > KEPT {
-            self.received.pop_front();
+            // The next snapshots may have the same baseline.
+            let base = match header {
+                Header::Full { .. } => None,
+                Header::Difference { ahead, .. } => Some(tick - ahead),
+            };
+            let is_base = self.received.front().is_some_and(|(oldest, _)| Some(*oldest) == base);
+            self.received.remove(usize::from(is_base));
         }
         (self.session, self.newest) = (session, newest);
         Ok(changes)
@@ -189,7 +200,7 @@ impl Reader {
         bits.put(VERSION, 3);
         bits.bit(!self.received.is_empty());
         if let Some((newest, _)) = self.received.back() {
-            bits.put(self.session.into(), SESSION_BITS);
+            bits.put(self.session, 32);
             bits.put(*newest, 32);
             let others = self.received.iter().rev().skip(1).map(|(tick, _)| newest - tick - 1);
             bits.put(

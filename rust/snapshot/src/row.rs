@@ -17,12 +17,6 @@ pub struct Row {
 /// The most rows of a series.
 const MOST_ROWS: usize = 256;
 
-impl Row {
-    pub(crate) fn new(lanes: usize, variants: usize) -> Self {
-        Self { lanes: vec![0; lanes].into(), variants: vec![Arc::default(); variants].into() }
-    }
-}
-
 impl Schema {
     /// The row as bytes, each field in as few bits as all its values need.
     pub fn pack(&self, row: &Row) -> Vec<u8> {

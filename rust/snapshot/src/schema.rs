@@ -17,6 +17,10 @@ pub const MOST_NAME: usize = 255;
 pub const MOST_VARIANT: usize = 65_535;
 /// A vector has 32-bit components, which hold this many steps exactly.
 const MOST_VECTOR_STEPS: f64 = (1 << 22) as f64;
+/// The most entities of a frame.
+const MOST_ENTITIES: usize = 1 << 16;
+/// The most lanes and Variants of all entities of a frame.
+const MOST_NUMBERS: usize = 1 << 20;
 const MOST_FLOAT_STEPS: f64 = u32::MAX as f64;
 
 /// Floats from `min` to `max`, in steps.
@@ -24,7 +28,7 @@ const MOST_FLOAT_STEPS: f64 = u32::MAX as f64;
 pub struct Steps {
     /// The smallest float.
     pub min: f64,
-    /// The largest float, or the last step before it.
+    /// The largest float. The last step may be up to half a step above it.
     pub max: f64,
     /// The distance of two floats.
     pub step: f64,
@@ -172,7 +176,8 @@ impl Field {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Schema {
     fields: Vec<Field>,
-    lanes: usize,
+    /// The lanes of a row without values.
+    zero: Vec<u32>,
     variants: usize,
 }
 
@@ -199,9 +204,14 @@ impl Schema {
             return fail("a schema has at most 64 fields");
         }
         let lanes = lanes(kind).map_err(|reason| Error::Field(name.to_owned(), reason.into()))?;
-        let first = if matches!(kind, Kind::Variant { .. }) { self.variants } else { self.lanes };
+        let first = if matches!(kind, Kind::Variant { .. }) { self.variants } else { self.zero.len() };
         self.variants += usize::from(matches!(kind, Kind::Variant { .. }));
-        self.lanes += lanes.count();
+        match lanes {
+            Lanes::Quaternion { bits } => {
+                self.zero.extend(quantize::smallest_three([0.0, 0.0, 0.0, 1.0], bits))
+            }
+            lanes => self.zero.resize(self.zero.len() + lanes.count(), 0),
+        }
         self.fields.push(Field { name: name.to_owned(), kind, first, lanes });
         Ok(())
     }
@@ -246,7 +256,12 @@ impl Schema {
 
     /// The number of lanes of a row.
     pub(crate) fn lanes(&self) -> usize {
-        self.lanes
+        self.zero.len()
+    }
+
+    /// The most entities of a frame, so that a reader's memory is bounded.
+    pub(crate) fn most_entities(&self) -> usize {
+        MOST_ENTITIES.min(MOST_NUMBERS / (self.zero.len() + self.variants).max(1))
     }
 
     /// The number of Variants of a row.
@@ -263,9 +278,13 @@ impl Schema {
         self.fields.iter().map(|field| field.lanes.most_bits()).sum::<usize>() + variants.sum::<usize>()
     }
 
-    /// A row with the first number of each range, and empty Variants.
+    /// A row with the first number of each range, rotations of no turn, and empty Variants.
     pub fn row(&self) -> Row {
-        Row::new(self.lanes, self.variants)
+        Row { lanes: self.zero.clone().into(), variants: vec![Arc::default(); self.variants].into() }
+    }
+
+    pub(crate) fn zero(&self) -> &[u32] {
+        &self.zero
     }
 
     /// Sets a field of a row, given as the field's index. A number outside the range becomes the nearest one in it.
@@ -410,6 +429,10 @@ fn lanes(kind: Kind) -> Result<Lanes, &'static str> {
         let Steps { min, max, step } = steps;
         if !(min.is_finite() && max.is_finite() && step.is_finite() && step > 0.0 && min < max) {
             return Err("expected a min below the max, and a step above 0");
+        }
+        // Components of vectors have 32 bits.
+        if most == MOST_VECTOR_STEPS && min.abs().max(max.abs()) + step > f64::from(f32::MAX) {
+            return Err("the range is too large for a vector's 32-bit components");
         }
         let last = ((max - min) / step).round();
         if last < 1.0 {

@@ -9,8 +9,11 @@ use crate::coding::Span;
 use crate::difference::{Difference, Item, References};
 use crate::error::{Error, Result};
 use crate::frame::Frame;
-use crate::reader::{ACKNOWLEDGED, Header, KEPT, SESSION_BITS};
+use crate::reader::{ACKNOWLEDGED, Header, KEPT, LONGEST};
 use crate::schema::Schema;
+
+/// The largest budget: no snapshot is larger.
+const LARGEST: usize = 1 << 27;
 
 /// A snapshot that was sent.
 #[derive(Clone)]
@@ -25,7 +28,7 @@ struct Sent {
 #[derive(Clone)]
 pub struct Writer {
     schema: Arc<Schema>,
-    session: u16,
+    session: u32,
     sent: VecDeque<Sent>,
     /// The entities that have waited, with their accumulated priorities.
     waiting: HashMap<u32, f64>,
@@ -34,7 +37,7 @@ pub struct Writer {
 impl Writer {
     /// A writer for a peer that has received nothing from it. The session is a random number, so that a peer that has
     /// received snapshots of another writer notices.
-    pub fn new(schema: Arc<Schema>, session: u16) -> Self {
+    pub fn new(schema: Arc<Schema>, session: u32) -> Self {
         Self { schema, session, sent: VecDeque::new(), waiting: HashMap::new() }
     }
 
@@ -43,9 +46,9 @@ impl Writer {
         &self.schema
     }
 
-    /// The smallest `max_bytes` for [`Writer::write`]: the largest entity must fit.
-    pub fn least_bytes(&self) -> usize {
-        self.schema.most_bits().div_ceil(8) + 64
+    /// The smallest `max_bytes` for [`Writer::write`]: the largest entity must fit, beside two bits for each entity.
+    pub fn least_bytes(&self, entities: usize) -> usize {
+        self.schema.most_bits().div_ceil(8) + 64 + entities / 4
     }
 
     /// The frame that the peer has if it has received the last snapshot.
@@ -68,20 +71,32 @@ impl Writer {
         if let Some(last) = self.sent.back().filter(|last| last.tick >= tick) {
             return Err(Error::argument(format!("expected a tick above {}, found {tick}", last.tick)));
         }
-        if max_bytes < self.least_bytes() {
-            let least = self.least_bytes();
+        let (schema, empty) = (Arc::clone(&self.schema), Frame::new());
+        let (header, references) = self.references(tick, &empty);
+        let most_entities = schema.most_entities();
+        if frame.len() > most_entities {
             return Err(Error::argument(format!(
-                "expected a max_bytes of at least {least}, so that the largest entity fits; found {max_bytes}"
+                "a snapshot has at most {most_entities} entities with so many fields, found {}",
+                frame.len()
             )));
         }
-        let (schema, mut waiting) = (Arc::clone(&self.schema), std::mem::take(&mut self.waiting));
-        let empty = Frame::new();
-        let (header, references) = self.references(tick, &empty);
+        let least = self.least_bytes(frame.len().max(references.base.len()));
+        if max_bytes < least {
+            return Err(Error::argument(format!(
+                "expected a max_bytes of at least {least} for so many entities, found {max_bytes}"
+            )));
+        }
+        let most = max_bytes.min(LARGEST) * 8;
         let mut difference = Difference::of(&schema, frame, references);
-        let mut bits = BitWriter::default();
-        header.write(&schema, &mut bits);
-        difference.write(&mut bits);
-        if bits.count() > max_bytes * 8 || !waiting.is_empty() {
+        let write = |difference: &Difference<'_>| {
+            let mut bits = BitWriter::default();
+            header.write(&schema, &mut bits);
+            difference.write(&mut bits);
+            bits
+        };
+        let mut bits = write(&difference);
+        let mut waiting = HashMap::new();
+        if bits.count() > most || !self.waiting.is_empty() {
             let items = difference.items();
             // If an entity appeared in the last snapshot and not in this one, the peer would see it vanish.
             let was_sent = |item: &Item| {
@@ -89,39 +104,47 @@ impl Writer {
             };
             let urgency = |item: &Item| match was_sent(item) {
                 true => f64::INFINITY,
-                false => waiting.get(&item.id).copied().unwrap_or(0.0) + priority(item.id).max(0.0),
+                false => self.waiting.get(&item.id).copied().unwrap_or(0.0) + priority(item.id).max(0.0),
             };
             let mut ranked: Vec<(f64, usize)> =
                 items.iter().enumerate().map(|(at, item)| (urgency(item), at)).collect();
             ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-            let (most, mut count) = (max_bytes * 8, ranked.len());
-            // The sizes are estimates. All together show how good they are, and then it may take a few attempts.
-            let estimated: usize = items.iter().map(|item| item.bits).sum();
-            let mut budget = most * estimated / bits.count().max(1);
-            while bits.count() > most {
-                let mut used = 0;
-                let fits = ranked.iter().take_while(|(_, at)| {
-                    used += items[*at].bits;
-                    used <= budget
-                });
-                count = fits.count().min(count.saturating_sub(1)).max(usize::from(count > 1));
-                for (rank, (_, at)) in ranked.iter().enumerate() {
-                    difference.send(&items[*at], rank < count);
+            let mut fits = ranked.len();
+            if bits.count() > most {
+                let mut exceeds = ranked.len();
+                // The first guess is the share that fits of all.
+                let mut count = (exceeds as u64 * most as u64 / bits.count() as u64) as usize;
+                fits = 0;
+                loop {
+                    for (rank, (_, at)) in ranked.iter().enumerate() {
+                        difference.send(&items[*at], rank < count);
+                    }
+                    let tried = write(&difference);
+                    // Nothing always fits: `least_bytes`.
+                    if tried.count() > most && count > 0 {
+                        exceeds = count;
+                    } else {
+                        fits = count;
+                        bits = tried;
+                    }
+                    // Closer takes more attempts than it is worth.
+                    if exceeds - fits <= 1 + fits / 32 && count == fits {
+                        break;
+                    }
+                    count = fits.midpoint(exceeds);
                 }
-                bits = BitWriter::default();
-                header.write(&schema, &mut bits);
-                difference.write(&mut bits);
-                budget = budget.saturating_sub(bits.count().saturating_sub(most));
             }
-            waiting.clear();
-            let left = ranked.iter().skip(count).filter(|(urgency, _)| urgency.is_finite());
+            let left = ranked.iter().skip(fits).filter(|(urgency, _)| urgency.is_finite());
             waiting.extend(left.map(|(urgency, at)| (items[*at].id, *urgency)));
         }
         let frame = difference.sent_frame();
         self.waiting = waiting;
         self.sent.push_back(Sent { tick, frame, is_acknowledged: false });
         if self.sent.len() > KEPT {
-            self.sent.pop_front();
+            // The newest frame that the peer has is the next baseline.
+            let has_newer = self.sent.iter().skip(1).any(|sent| sent.is_acknowledged);
+            let is_base = !has_newer && self.sent.front().is_some_and(|oldest| oldest.is_acknowledged);
+            self.sent.remove(usize::from(is_base));
         }
         Ok(bits.into_bytes())
     }
@@ -129,16 +152,21 @@ impl Writer {
     /// The frames for a snapshot of `tick`: the newest that the peer has, and an earlier one.
     fn references<'f>(&'f self, tick: u32, empty: &'f Frame) -> (Header, References<'f>) {
         let mut known = self.sent.iter().rev().filter(|sent| sent.is_acknowledged);
-        let Some(base) = known.next() else {
+        let Some(base) = known.next().filter(|base| tick - base.tick < LONGEST) else {
             return (Header::Full { session: self.session, tick }, References { base: empty, earlier: None });
         };
         let ahead = tick - base.tick;
         // Looking back as far as ahead predicts best: closer, the steps of the numbers matter more.
-        let earlier = known.min_by_key(|earlier| (base.tick - earlier.tick).abs_diff(ahead));
+        let earlier = known
+            .take_while(|earlier| base.tick - earlier.tick < LONGEST)
+            .min_by_key(|earlier| (base.tick - earlier.tick).abs_diff(ahead));
         let behind = earlier.map(|earlier| base.tick - earlier.tick);
         let earlier =
             earlier.map(|earlier| (&*earlier.frame, Span { ahead, behind: base.tick - earlier.tick }));
-        (Header::Difference { tick, ahead, behind }, References { base: &base.frame, earlier })
+        (
+            Header::Difference { session: self.session, tick, ahead, behind },
+            References { base: &base.frame, earlier },
+        )
     }
 
     /// Notes which snapshots the peer has, from its acknowledgement. Returns the newest tick that it has.
@@ -152,10 +180,10 @@ impl Writer {
             return Err(Error::Version(version));
         }
         let has_received = bits.bit()?;
-        let session = if has_received { bits.take(SESSION_BITS)? } else { 0 };
+        let session = if has_received { bits.take(32)? } else { 0 };
         let [newest, others] = if has_received { [bits.take(32)?, bits.take(ACKNOWLEDGED)?] } else { [0; 2] };
         bits.finish()?;
-        if !has_received || session != self.session.into() {
+        if !has_received || session != self.session {
             // The peer has nothing, or snapshots of another writer.
             self.sent.iter_mut().for_each(|sent| sent.is_acknowledged = false);
             return Ok(None);
@@ -165,8 +193,8 @@ impl Writer {
             .map(|index| newest.checked_sub(index + 1));
         let ticks: Option<Vec<u32>> = std::iter::once(Some(newest)).chain(before).collect();
         let ticks = ticks.ok_or_else(|| Error::invalid("an acknowledgement of a tick below 0"))?;
-        let oldest = self.sent.front().map_or(u32::MAX, |sent| sent.tick);
-        // Snapshots before the oldest may have been sent, but are no longer kept.
+        // Snapshots before may have been sent, but are no longer kept. The first one may be an old baseline.
+        let oldest = self.sent.get(usize::from(self.sent.len() == KEPT)).map_or(u32::MAX, |sent| sent.tick);
         let not_sent = |tick: &&u32| **tick >= oldest && !self.sent.iter().any(|sent| sent.tick == **tick);
         if let Some(tick) = ticks.iter().find(not_sent) {
             return Err(Error::NotSent(*tick));

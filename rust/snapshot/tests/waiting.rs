@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use variant_snapshot::{Frame, Kind, Reader, Schema, Value, Writer};
+use variant_snapshot::{Error, Frame, Kind, Reader, Schema, Value, Writer};
 
 /// The age in ticks of the newest acknowledgement.
 const LATE: usize = 4;
@@ -41,8 +41,8 @@ fn entities_that_wait_neither_vanish_nor_go_back() {
         let before: Vec<Option<i64>> = (0..COUNT).map(|id| shown(&reader, id)).collect();
         // A third of the entities vanishes at a time.
         let count = if tick < 100 { COUNT } else { COUNT * 2 / 3 };
-        let packet = writer.write(tick, &frame(&schema, tick, count), 150, |_| 1.0).unwrap();
-        assert!((100..=150).contains(&packet.len()), "tick {tick}: {} bytes", packet.len());
+        let packet = writer.write(tick, &frame(&schema, tick, count), 300, |_| 1.0).unwrap();
+        assert!((250..=300).contains(&packet.len()), "tick {tick}: {} bytes", packet.len());
         let changes = reader.read(&packet).unwrap();
         assert!(tick >= 100 || changes.removed.is_empty(), "tick {tick}: {:?}", changes.removed);
         for id in 0..COUNT {
@@ -87,4 +87,58 @@ fn a_reader_follows_to_another_writer() {
     let record = frame(&schema, 200, 2);
     reader.read(&second.write(200, &record, 1200, |_| 1.0).unwrap()).unwrap();
     assert_eq!(reader.newest(), &record);
+}
+
+#[test]
+fn a_peer_whose_acknowledgements_are_lost_keeps_its_entities() {
+    let schema = schema();
+    let (mut writer, mut reader) = (Writer::new(Arc::clone(&schema), 1), Reader::new(Arc::clone(&schema)));
+    for tick in 1..200 {
+        let packet = writer.write(tick, &frame(&schema, tick, 150), 500, |_| 1.0).unwrap();
+        let changes = reader.read(&packet).unwrap();
+        assert!(changes.removed.is_empty(), "tick {tick}: {:?}", changes.removed);
+        if tick < 20 {
+            writer.acknowledge(&reader.acknowledgement()).unwrap();
+        }
+    }
+    assert_eq!(reader.newest().len(), 150);
+}
+
+#[test]
+fn budgets_are_kept_or_refused() {
+    let schema = schema();
+    let mut writer = Writer::new(Arc::clone(&schema), 1);
+    let few = writer.write(1, &frame(&schema, 1, 20_000), 1200, |_| 1.0).unwrap_err().to_string();
+    assert!(few.contains("a max_bytes of at least 5067"), "{few}");
+    // Most bytes of a budget are used, and another one may follow.
+    for (tick, budget) in [(2, 20_000), (3, 5067), (4, usize::MAX)] {
+        let bytes = writer.write(tick, &frame(&schema, tick, 20_000), budget, |_| 1.0).unwrap().len();
+        assert!(bytes <= budget && bytes > budget.min(27_000) * 9 / 10, "{bytes} of {budget} bytes");
+    }
+    let mut wide = Schema::new();
+    for index in 0..64 {
+        wide.add(&format!("{index}"), Kind::Bool).unwrap();
+    }
+    let frame = Arc::new(Frame::of(&wide, (0..20_000).collect()).unwrap());
+    let many = Writer::new(Arc::new(wide), 1).write(1, &frame, 100_000, |_| 1.0).unwrap_err().to_string();
+    assert!(many.contains("at most 16384 entities"), "{many}");
+}
+
+#[test]
+fn a_late_difference_of_another_writer_is_refused() {
+    let schema = schema();
+    let mut reader = Reader::new(Arc::clone(&schema));
+    let mut late = Vec::new();
+    for session in [1, 2] {
+        let mut writer = Writer::new(Arc::clone(&schema), session);
+        for tick in 1..6 - session {
+            reader
+                .read(&writer.write(tick, &frame(&schema, tick + session, 3), 1200, |_| 1.0).unwrap())
+                .unwrap();
+            writer.acknowledge(&reader.acknowledgement()).unwrap();
+        }
+        late.push(writer.write(5, &frame(&schema, 5, 3), 1200, |_| 1.0).unwrap());
+    }
+    assert!(matches!(reader.read(&late[0]), Err(Error::Baseline(_))));
+    assert!(reader.read(&late[1]).is_ok());
 }

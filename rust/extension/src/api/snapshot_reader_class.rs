@@ -1,5 +1,7 @@
 //! The class FastSnapshotReader: reads the snapshots of one writer.
 
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 
 use godot::builtin::{AnyDictionary, GString, PackedByteArray, PackedInt64Array, VarDictionary, Variant};
@@ -9,7 +11,7 @@ use godot::obj::Gd;
 use godot::prelude::{GodotClass, PhantomVar, godot_api};
 use variant_codec::error::Step;
 use variant_codec::sync::lock;
-use variant_codec::{Error, Limits, Result};
+use variant_codec::{Error, Result};
 use variant_engine as engine;
 use variant_snapshot::{Changes, Frame, Reader};
 
@@ -17,7 +19,7 @@ use super::guard::guard;
 use super::result_class::FastVariantResult;
 use super::snapshot_schema_class::{Bound, FastSnapshotSchema, no_schema};
 use super::summary;
-use crate::snapshots::{FieldValues, Fields};
+use crate::snapshots::{FieldValues, Fields, Reading};
 
 /// Reads the snapshots of one [FastSnapshotWriter], or of one after another. Safe for packets of strangers: a packet that cannot be read changes
 /// nothing.
@@ -35,6 +37,8 @@ pub struct FastSnapshotReader {
     #[var(get, set)]
     schema: PhantomVar<Option<Gd<FastSnapshotSchema>>>,
     state: Mutex<Option<Bound<Reader>>>,
+    /// Whether setters of entities run.
+    is_applying: AtomicBool,
 }
 
 #[godot_api]
@@ -94,18 +98,20 @@ impl FastSnapshotReader {
             let result = Self::result(&this, &bytes, |received| {
                 let mut changed = Vec::new();
                 for id in &received.changes.changed {
+                    let row = received.row(*id)?;
                     if let Some(entity) = entities.get(i64::from(*id)) {
                         received.fields.check(&entity)?;
-                        changed.push((entity, received.row(*id)?));
+                        changed.push((entity, row));
                     }
                 }
                 let added = received.rows(&received.changes.added)?;
                 write = Some((Arc::clone(received.fields), changed));
                 Ok(received.value(packed(&received.changes.changed).to_variant(), added.to_variant()))
             });
-            // The reader is free while setters run.
             if let Some((fields, changed)) = write {
+                this.bind().is_applying.store(true, Relaxed);
                 changed.iter().for_each(|(entity, row)| fields.write(entity, row));
+                this.bind().is_applying.store(false, Relaxed);
             }
             result
         })
@@ -144,6 +150,11 @@ impl FastSnapshotReader {
     ) -> Gd<FastVariantResult> {
         let read = || {
             let this = this.bind();
+            if this.is_applying.load(Relaxed) {
+                return Err(Error::argument(
+                    "a setter reads while `apply` sets values; read the snapshot later",
+                ));
+            }
             let mut state = lock(&this.state);
             let state = state.as_mut().ok_or_else(no_schema)?;
             // A copy, so that an invalid Variant changes nothing, either.
@@ -152,8 +163,14 @@ impl FastSnapshotReader {
             let changes = reader.read(engine::bytes(bytes)).map_err(Error::other)?;
             let (tick, _) = reader.last().ok_or_else(no_schema)?;
             let frame = reader.newest();
-            let received =
-                Received { fields: &state.fields, tick, frame, before: &before, changes: &changes };
+            let received = Received {
+                fields: &state.fields,
+                tick,
+                frame,
+                before: &before,
+                changes: &changes,
+                reading: Reading::for_network(),
+            };
             let value = value(&received)?;
             state.peer = reader;
             Ok(value)
@@ -172,6 +189,7 @@ struct Received<'r> {
     frame: &'r Frame,
     before: &'r Frame,
     changes: &'r Changes,
+    reading: Reading,
 }
 
 impl Received<'_> {
@@ -179,7 +197,7 @@ impl Received<'_> {
     fn row(&self, id: u32) -> Result<FieldValues> {
         let Some(index) = self.frame.find(id) else { return Ok(FieldValues::new()) };
         let before = self.before.find(id).map(|index| (self.before, index));
-        let row = self.fields.changes((self.frame, index), before, &Limits::for_network());
+        let row = self.fields.changes((self.frame, index), before, &self.reading);
         row.map_err(|error| error.inside(Step::Index(id as usize)))
     }
 
@@ -193,7 +211,7 @@ impl Received<'_> {
 
     fn columns(&self) -> Result<VarDictionary> {
         let changes = self.changes;
-        let columns = self.fields.columns(self.frame, &Limits::for_network())?;
+        let columns = self.fields.columns(self.frame, &self.reading)?;
         let mut value =
             self.value(packed(&changes.changed).to_variant(), packed(&changes.added).to_variant());
         value.set("ids", &packed(self.frame.ids()));

@@ -9,14 +9,14 @@ use godot::obj::{Base, Gd};
 use godot::prelude::{GodotClass, PhantomVar, godot_api};
 use variant_codec::error::Step;
 use variant_codec::sync::lock;
-use variant_codec::{Error, Limits, Result};
+use variant_codec::{Error, Result};
 use variant_engine::{self as engine, text_of};
 use variant_snapshot::{Kind, Schema, Steps};
 
 use super::guard::{OnFailure, guard};
 use super::result_class::FastVariantResult;
 use super::{report, summary};
-use crate::snapshots::Fields;
+use crate::snapshots::{Fields, Reading};
 
 /// The fields of an entity in snapshots, and the numbers that each can hold: fewer numbers take fewer bits.
 ///
@@ -109,7 +109,8 @@ impl FastSnapshotSchema {
         Self::add(&this, "FastSnapshotSchema.add_int", &name, Kind::Int { min, max });
     }
 
-    /// Adds the float [param name] from [param min] to [param max], rounded to a multiple of [param step] above [param min].
+    /// Adds the float [param name] from [param min] to [param max], rounded to a multiple of [param step] above [param min]. The last
+    /// multiple may be up to half a step above [param max].
     #[func(gd_self)]
     fn add_float(this: Gd<Self>, name: GString, min: f64, max: f64, step: f64) {
         Self::add(&this, "FastSnapshotSchema.add_float", &name, Kind::Float(Steps { min, max, step }));
@@ -144,7 +145,7 @@ impl FastSnapshotSchema {
     }
 
     /// Adds the field [param name] for any value without objects, encoded in at most [param max_bytes], up to 65535. It is sent whole whenever it
-    /// changes, and read strictly within the limits of [method FastVariantLimits.for_network].
+    /// changes, and must be within the limits of [method FastVariantLimits.for_network].
     #[func(gd_self)]
     fn add_variant(this: Gd<Self>, name: GString, max_bytes: i64) {
         let max_bytes = usize::try_from(max_bytes).unwrap_or(0);
@@ -169,7 +170,7 @@ impl FastSnapshotSchema {
         guard("FastSnapshotSchema.try_unpack", || {
             let fields = Self::known(&this);
             let row = fields.schema().unpack(engine::bytes(&bytes)).map_err(Error::other);
-            let row = row.and_then(|row| fields.dictionary(&row, &Limits::for_network()));
+            let row = row.and_then(|row| fields.dictionary(&row, &Reading::for_network()));
             row.map_or_else(
                 |error| FastVariantResult::failed(&error),
                 |row| FastVariantResult::decoded(row.to_variant(), 0, bytes.len()),
@@ -204,8 +205,8 @@ impl FastSnapshotSchema {
             let fields = Self::known(&this);
             let rows = fields.schema().unpack_series(engine::bytes(&bytes)).map_err(Error::other);
             let rows: Result<Array<VarDictionary>> = rows.and_then(|rows| {
-                let limits = Limits::for_network();
-                rows.iter().map(|row| fields.dictionary(row, &limits)).collect()
+                let reading = Reading::for_network();
+                rows.iter().map(|row| fields.dictionary(row, &reading)).collect()
             });
             rows.map_or_else(
                 |error| FastVariantResult::failed(&error),
@@ -220,7 +221,7 @@ impl FastSnapshotSchema {
     fn quantized(this: Gd<Self>, row: Variant) -> VarDictionary {
         guard("FastSnapshotSchema.quantized", || {
             let fields = Self::known(&this);
-            let row = fields.row(&row).and_then(|row| fields.dictionary(&row, &Limits::unlimited()));
+            let row = fields.row(&row).and_then(|row| fields.dictionary(&row, &Reading::for_network()));
             row.unwrap_or_else(|error| VarDictionary::failed("FastSnapshotSchema.quantized", &error))
         })
     }

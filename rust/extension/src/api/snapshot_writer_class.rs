@@ -68,7 +68,7 @@ impl FastSnapshotWriter {
     fn set_schema(&self, schema: Option<Gd<FastSnapshotSchema>>) {
         guard("FastSnapshotWriter.schema", || {
             // A random number, so that readers notice another writer.
-            let session = RandomState::new().hash_one(()) as u16;
+            let session = RandomState::new().hash_one(()) as u32;
             let state = schema.map(|schema| Bound::of(schema, |schema| Writer::new(schema, session)));
             let old = std::mem::replace(&mut *lock(&self.state), state);
             drop(old);
@@ -172,7 +172,7 @@ impl FastSnapshotWriter {
     ) -> Result<PackedByteArray> {
         let tick = u32::try_from(tick)
             .map_err(|_| Error::argument(format!("expected a tick from 0 to 4294967295, found {tick}")))?;
-        let max_bytes = usize::try_from(max_bytes).unwrap_or(0);
+        let max_bytes = usize::try_from(max_bytes.max(0)).unwrap_or(usize::MAX);
         let mut weights = HashMap::new();
         for (id, weight) in priorities.iter_shared() {
             let weight = weight.try_to::<f64>().or_else(|_| weight.try_to::<i64>().map(|int| int as f64));
@@ -180,12 +180,17 @@ impl FastSnapshotWriter {
             weights.insert(id_of(&id)?, weight);
         }
         let fields = lock(&this.bind().state).as_ref().map(|state| Arc::clone(&state.fields));
+        let fields = fields.ok_or_else(no_schema)?;
         // The state is free while getters run.
-        let frame = frame(&*fields.ok_or_else(no_schema)?)?;
+        let frame = frame(&fields)?;
         let this = this.bind();
         let mut state = lock(&this.state);
-        let writer = &mut state.as_mut().ok_or_else(no_schema)?.peer;
-        let written = writer.write(tick, &frame, max_bytes, |id| weights.get(&id).copied().unwrap_or(1.0));
+        let state = state.as_mut().ok_or_else(no_schema)?;
+        if !Arc::ptr_eq(&state.fields, &fields) {
+            return Err(Error::argument("a getter has replaced the schema"));
+        }
+        let written =
+            state.peer.write(tick, &frame, max_bytes, |id| weights.get(&id).copied().unwrap_or(1.0));
         written.map(PackedByteArray::from).map_err(Error::other)
     }
 }

@@ -9,11 +9,11 @@ use godot::builtin::{
 };
 use godot::meta::ToGodot;
 use variant_codec::error::Step;
-use variant_codec::{Error, Limits, Result, VariantType};
+use variant_codec::{Error, Result, VariantType};
 use variant_engine::Reader;
 use variant_snapshot::{Frame, Kind, Value};
 
-use super::{Fields, entity_id, name_of, no_id, type_of};
+use super::{Fields, Reading, entity_id, name_of, no_id};
 
 impl Fields {
     /// The frame of entities: their ids, and for each field a packed array or an Array with a value for each id.
@@ -98,12 +98,8 @@ impl Fields {
                 }
             }
             (kind, found) => {
-                let reason = format!(
-                    "expected a {} or an Array of {}, found {}",
-                    array_of(kind).name(),
-                    type_of(kind).name(),
-                    name_of(found)
-                );
+                let reason =
+                    format!("expected {} or an Array, found {}", array_of(kind).name(), name_of(found));
                 return Err(Error::argument(reason).inside(self.step(field)));
             }
         }
@@ -114,15 +110,15 @@ impl Fields {
     ///
     /// # Errors
     /// Fails if an encoded Variant is invalid.
-    pub fn columns(&self, frame: &Frame, limits: &Limits) -> Result<VarDictionary> {
+    pub fn columns(&self, frame: &Frame, reading: &Reading) -> Result<VarDictionary> {
         let mut columns = VarDictionary::new();
         for (field, key) in self.keys.iter().enumerate() {
-            columns.set(key, &self.column(frame, field, limits)?);
+            columns.set(key, &self.column(frame, field, reading)?);
         }
         Ok(columns)
     }
 
-    fn column(&self, frame: &Frame, field: usize, limits: &Limits) -> Result<Variant> {
+    fn column(&self, frame: &Frame, field: usize, reading: &Reading) -> Result<Variant> {
         let values = || (0..frame.len()).map(|index| frame.get(&self.schema, index, field));
         macro_rules! packed {
             ($Array:ty, $value:pat => $element:expr) => {{
@@ -149,7 +145,7 @@ impl Fields {
             Kind::Variant { .. } => {
                 let mut array = VarArray::new();
                 for (id, value) in frame.ids().iter().zip(values()) {
-                    let value = self.take(field, value, limits);
+                    let value = self.take(field, value, reading);
                     array.push(&value.map_err(|error| error.inside(Step::Index(*id as usize)))?);
                 }
                 array.to_variant()

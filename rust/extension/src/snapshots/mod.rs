@@ -2,6 +2,7 @@
 
 mod columns;
 
+use std::cell::Cell;
 use std::sync::{Arc, Mutex};
 
 use godot::builtin::{
@@ -11,7 +12,7 @@ use godot::builtin::{
 use godot::meta::ToGodot;
 use variant_codec::error::Step;
 use variant_codec::sync::lock;
-use variant_codec::{Error, Limits, Result, VariantType};
+use variant_codec::{Error, Limits, Result, VariantType, validate};
 use variant_engine::{self as engine, HeldObject, Reader};
 use variant_snapshot::{Frame, Kind, Row, Schema, Value};
 
@@ -23,6 +24,22 @@ use variant_live::value;
 
 /// Fields of an entity, as their indexes and values.
 pub type FieldValues = Vec<(usize, Variant)>;
+
+/// The limits for the Variants of one call.
+pub struct Reading {
+    limits: Limits,
+    /// The bytes that all Variants together may still have: a few bits of a packet may stand for many equal ones.
+    left: Cell<usize>,
+}
+
+impl Reading {
+    const MOST_BYTES: usize = 4 << 20;
+
+    /// Limits for packets of strangers.
+    pub fn for_network() -> Self {
+        Self { limits: Limits::for_network(), left: Cell::new(Self::MOST_BYTES) }
+    }
+}
 
 /// A schema, and the names of its fields for the engine.
 pub struct Fields {
@@ -126,7 +143,11 @@ impl Fields {
             (Kind::Variant { .. }, _) => {
                 encoded = value::encode(value, Objects::Refused, true)
                     .map_err(|error| error.inside(self.step(field)))?;
-                Value::Variant(engine::bytes(&encoded))
+                // What the other side would refuse is refused here.
+                let bytes = engine::bytes(&encoded);
+                validate(bytes, &Limits::for_network())
+                    .map_err(|error| error.without_offset().inside(self.step(field)))?;
+                Value::Variant(bytes)
             }
             (_, Some(VariantType::Bool)) => Value::Bool(reader.bool(value)),
             (Kind::Bool, Some(VariantType::Int)) => Value::Bool(reader.int(value) != 0),
@@ -167,11 +188,11 @@ impl Fields {
         set(value).map_err(|error| Error::other(error).inside(self.step(field)))
     }
 
-    /// The value of a field. `limits` are those of Variants.
+    /// The value of a field.
     ///
     /// # Errors
     /// Fails if an encoded Variant is invalid.
-    fn take(&self, field: usize, value: Value<'_>, limits: &Limits) -> Result<Variant> {
+    fn take(&self, field: usize, value: Value<'_>, reading: &Reading) -> Result<Variant> {
         Ok(match value {
             Value::Bool(value) => value.to_variant(),
             Value::Int(value) => value.to_variant(),
@@ -183,7 +204,10 @@ impl Fields {
                 Quaternion::new(x, y, z, w).to_variant()
             }
             Value::Variant(bytes) => {
-                let input = Input::Owned(PackedByteArray::from(bytes));
+                let left = reading.left.get().checked_sub(bytes.len());
+                let too_many = || format!("the Variants have over {} bytes", Reading::MOST_BYTES);
+                reading.left.set(left.ok_or_else(|| Error::argument(too_many()))?);
+                let (input, limits) = (Input::Owned(PackedByteArray::from(bytes)), &reading.limits);
                 let value = Decoding::strict(limits).decode_input(&input).map(Built::into_value);
                 value.map_err(|error| error.without_offset().inside(self.step(field)))?
             }
@@ -194,10 +218,10 @@ impl Fields {
     ///
     /// # Errors
     /// Fails if an encoded Variant is invalid.
-    pub fn dictionary(&self, row: &Row, limits: &Limits) -> Result<VarDictionary> {
+    pub fn dictionary(&self, row: &Row, reading: &Reading) -> Result<VarDictionary> {
         let mut dictionary = VarDictionary::new();
         for (field, key) in self.keys.iter().enumerate() {
-            dictionary.set(key, &self.take(field, self.schema.get(row, field), limits)?);
+            dictionary.set(key, &self.take(field, self.schema.get(row, field), reading)?);
         }
         Ok(dictionary)
     }
@@ -271,10 +295,17 @@ impl Fields {
     pub fn check(&self, entity: &Variant) -> Result<()> {
         let found = Reader::new().ty(entity);
         let fits = match found {
-            Some(VariantType::Dictionary) => entity.try_to::<VarDictionary>().is_ok(),
+            Some(VariantType::Dictionary) => {
+                entity.try_to::<VarDictionary>().is_ok_and(|dictionary| !dictionary.is_read_only())
+            }
             found => found == Some(VariantType::Object),
         };
-        let reason = || format!("expected an untyped Dictionary or an object, found {}", name_of(found));
+        let reason = || {
+            format!(
+                "expected an object or a Dictionary without types that can be changed, found {}",
+                name_of(found)
+            )
+        };
         if fits { Ok(()) } else { Err(Error::argument(reason())) }
     }
 
@@ -297,11 +328,11 @@ impl Fields {
         &self,
         (frame, index): (&Frame, usize),
         before: Option<(&Frame, usize)>,
-        limits: &Limits,
+        reading: &Reading,
     ) -> Result<FieldValues> {
         let differs =
             |field: &usize| before.is_none_or(|before| frame.differs(&self.schema, index, before, *field));
-        let value = |field| self.take(field, frame.get(&self.schema, index, field), limits);
+        let value = |field| self.take(field, frame.get(&self.schema, index, field), reading);
         (0..self.keys.len()).filter(differs).map(|field| Ok((field, value(field)?))).collect()
     }
 

@@ -39,7 +39,7 @@ use crate::snapshots::{Fields, id_of};
 ///
 /// ```text output
 /// { "tick": 1, "changed": {  }, "added": { 7: { "position": (3.0, 4.0) } }, "removed": [] }
-/// 5 bytes
+/// 6 bytes
 /// ```
 ///
 /// Any transport can carry the bytes, also one that loses packets: send each snapshot once, unreliably. Make one writer for

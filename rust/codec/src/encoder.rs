@@ -43,10 +43,21 @@ fn utf8_checked(text: &str, strict: bool) -> Result<&str> {
     if strict && text.starts_with(format::BOM) {
         return Err(ErrorKind::InvalidCodeUnit(BOM).into());
     }
-    if strict && memchr::memchr(0, text.as_bytes()).is_some() {
+    if strict && has_nul(text.as_bytes()) {
         return Err(ErrorKind::InvalidCodeUnit(0).into());
     }
     Ok(text)
+}
+
+/// Whether text contains a NUL. Most text is so short that the call of a vectorised search takes longer than a loop.
+#[inline]
+fn has_nul(text: &[u8]) -> bool {
+    const SHORT: usize = 32;
+    if text.len() <= SHORT {
+        text.iter().fold(false, |found, byte| found | (*byte == 0))
+    } else {
+        memchr::memchr(0, text).is_some()
+    }
 }
 
 /// Writes values in the format of Godot 4, or of another [`Dialect`], one after the other.
@@ -355,6 +366,15 @@ impl<O: Output, D: Dialect> Sink for Encoder<O, D> {
 
     #[inline(always)]
     fn text(&mut self, ty: VariantType, text: Text<'_>) -> Result<()> {
+        if let Text::Utf8(text) = text {
+            let bytes = utf8_checked(text, self.options.strict_text)?.as_bytes();
+            self.reserve(format::padded(bytes.len()).saturating_add(8))?;
+            let (header, count) = (Self::header(ty)?, bytes.len() as u64);
+            self.out.put(&(u64::from(header) | count << 32).to_le_bytes());
+            self.out.put(bytes);
+            self.out.put_zeros(format::padding(bytes.len()));
+            return Ok(());
+        }
         self.reserve(4)?;
         self.put_u32(Self::header(ty)?);
         self.put_text(text)

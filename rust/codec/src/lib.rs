@@ -30,6 +30,7 @@
 
 mod changes;
 mod check;
+mod code;
 mod code_units;
 mod decoder;
 mod downgrade;

@@ -22,6 +22,7 @@ mod platforms;
 mod progress;
 mod project;
 mod python;
+mod python_package;
 mod run;
 mod sandbox;
 mod screen;

@@ -16,6 +16,7 @@ use crate::judge::{self, Tally};
 use crate::package;
 use crate::panel;
 use crate::platforms;
+use crate::python_package;
 use crate::run::{self, Echo};
 use crate::soak;
 use crate::suite::{self, Access, Conformance};
@@ -30,6 +31,8 @@ const STEPS: &[Step] = &[
     step("build", |on| plain(build::build(on.workspace, &Build::default()))),
     step("workflows", |on| workflows::check(on.workspace)).unless(no_npm),
     step("Rust tests", rust_tests),
+    step("python", |on| python_package::tests(on.workspace)),
+    step("python and the engine", |on| python_package::exchange(on.workspace, on.godot)),
     step("crates for programs in Rust", |on| crates::check(on.workspace)),
     step("package", |on| plain(on.zip())),
     step("first open of a new project", |on| on.trial()?.first_open()),

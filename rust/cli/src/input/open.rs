@@ -6,11 +6,13 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Mutex;
 
+use variant_codec::error::SaveDamage;
 use variant_codec::frames::{self, Contents, Foreign, Index, Layout, ReadAt};
 use variant_codec::godot3::Loss;
 use variant_codec::limits::Limit;
 use variant_codec::saves::{self, Content};
 use variant_codec::{Error, ErrorKind, Limits};
+use variant_zstd as zstd;
 
 use super::files::{name_of, read, regular};
 use super::options::{Damage, Format, from_hex};
@@ -156,7 +158,7 @@ impl Input {
 
     /// The contents with the records of each block in its place. Offsets are then those in the larger contents.
     fn unpacked(self, format: &Format) -> Outcome<Self> {
-        let index = Index::ignoring_torn().reading_blocks(decompress);
+        let index = Index::ignoring_torn().reading_blocks(zstd::decompress);
         let has_blocks = match index.has_blocks(&*self.source) {
             Ok(found) => found,
             // All other damage is reported when the records are read.
@@ -207,9 +209,10 @@ impl Input {
         match saves::read(&bytes, &self.limits).map_err(|error| failed(&error))?.map(|save| save.content) {
             None => Ok(None),
             Some(Content::Plain(value)) => Ok(Some(value.to_vec())),
-            Some(Content::Zstd { compressed, size }) => wrapped::decompress_value(compressed, size)
-                .map(Some)
-                .map_err(|error| Failure::Data(format!("{}: its compressed value: {error}", self.name))),
+            Some(Content::Zstd { compressed, size }) => match zstd::decompress(compressed, size) {
+                Some(value) => Ok(Some(value)),
+                None => Err(failed(&ErrorKind::Save(SaveDamage::Changed).into())),
+            },
         }
     }
 
@@ -258,10 +261,6 @@ fn append(contents: &mut Vec<u8>, records: &[u8], limits: &Limits) -> variant_co
     contents.try_reserve(records.len()).map_err(Error::other)?;
     contents.extend_from_slice(records);
     Ok(())
-}
-
-fn decompress(frame: &[u8], size: usize) -> Option<Vec<u8>> {
-    wrapped::decompress_value(frame, size).ok()
 }
 
 /// A layout as a message names it.

@@ -26,8 +26,7 @@ use aes::Aes256;
 use aes::cipher::{BlockCipherDecrypt as _, BlockCipherEncrypt as _, KeyInit as _, KeyIvInit as _};
 use flate2::read::{GzDecoder, ZlibDecoder};
 use md5::{Digest as _, Md5};
-use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
-use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+use variant_zstd as zstd;
 
 const COMPRESSED: &[u8; 4] = b"GCPF";
 const ENCRYPTED: &[u8; 4] = b"GDEC";
@@ -167,43 +166,10 @@ fn decompress_block(mode: u32, block: &[u8], expected: usize, into: &mut Vec<u8>
             Ok(())
         }
         1 => read(&mut ZlibDecoder::new(block)),
-        ZSTD => decompress_zstd(block, expected, WINDOW, into),
+        ZSTD => zstd::decompress_into(block, expected, zstd::WINDOW, into),
         GZIP => read(&mut GzDecoder::new(block)),
         unknown => Err(io::Error::other(format!("unknown compression mode {unknown}"))),
     }
-}
-
-/// The window size of frames from [`compress`]. In frames from the engine, the window is as small as the contents.
-const WINDOW: u64 = 128 << 10;
-/// The largest window that the engine uses, with `compression/formats/zstd/long_distance_matching`.
-const LONGEST_WINDOW: u64 = 1 << 30;
-
-/// Decompresses the value of a save, which has `size` bytes.
-///
-/// # Errors
-/// Fails if the frame is damaged or has another size.
-pub fn decompress_value(frame: &[u8], size: usize) -> io::Result<Vec<u8>> {
-    let mut value = Vec::new();
-    decompress_zstd(frame, size, LONGEST_WINDOW.min(size.max(1 << 10) as u64), &mut value)?;
-    if value.len() == size {
-        Ok(value)
-    } else {
-        Err(io::Error::other(format!("expected {size} bytes, found {}", value.len())))
-    }
-}
-
-/// Decompresses a Zstandard frame. Refuses a frame of more than `expected` bytes without decoding all of it.
-fn decompress_zstd(mut block: &[u8], expected: usize, window: u64, into: &mut Vec<u8>) -> io::Result<()> {
-    let mut decoder = FrameDecoder::new();
-    decoder.set_max_window_size(window);
-    decoder.init(&mut block).map_err(io::Error::other)?;
-    let most = BlockDecodingStrategy::UptoBytes(expected + 1);
-    let fits = decoder.content_size() <= expected as u64
-        && decoder.decode_blocks(&mut block, most).map_err(io::Error::other)?;
-    if !fits {
-        return Err(io::Error::other(format!("more than {expected} bytes")));
-    }
-    decoder.collect_to_writer(into).map(drop)
 }
 
 /// Compresses contents with Zstandard. The engine reads the mode from the file.
@@ -214,8 +180,7 @@ pub fn compress(contents: &[u8]) -> Result<Vec<u8>, String> {
     let size = u32::try_from(contents.len()).map_err(|_| "a compressed file has at most 4 GiB".to_owned())?;
     let whole = contents.chunks_exact(BLOCK);
     let last = whole.remainder();
-    let blocks: Vec<Vec<u8>> =
-        whole.chain([last]).map(|block| compress_to_vec(block, CompressionLevel::Fastest)).collect();
+    let blocks: Vec<Vec<u8>> = whole.chain([last]).map(zstd::compress).collect();
     let mut file = COMPRESSED.to_vec();
     for number in [ZSTD, BLOCK as u32, size] {
         file.extend_from_slice(&number.to_le_bytes());
@@ -365,7 +330,7 @@ mod tests {
     fn damaged_blocks_use_bounded_memory() -> Result<(), String> {
         let count = 10_000;
         let mut blocks = vec![Vec::new(); count];
-        blocks.push(compress_to_vec(&b"the end"[..], CompressionLevel::Fastest));
+        blocks.push(zstd::compress(b"the end"));
         let file = file_of(BLOCK * count + 7, &blocks);
         let found = decompress(&file, true)?;
         assert!(found.contents.ends_with(b"the end") && found.damage.is_some());

@@ -8,7 +8,6 @@ use godot::meta::error::ConvertError;
 use godot::meta::shape::{EnumeratorShape, GodotShape};
 use godot::meta::{FromGodot, GodotConvert, ToGodot};
 use godot::register::property::SimpleVar;
-use variant_codec::limits::Limit;
 use variant_codec::{Error, ErrorKind};
 
 use super::guard::OnFailure;
@@ -45,51 +44,16 @@ impl ErrorCode {
 
 impl From<&Error> for ErrorCode {
     fn from(error: &Error) -> Self {
-        match error.kind() {
-            ErrorKind::UnexpectedEnd { .. } | ErrorKind::EmptyRecord => Self::UnexpectedEnd,
-            ErrorKind::Foreign(_)
-            | ErrorKind::UnknownType(_)
-            | ErrorKind::UnknownGodot3Type(_)
-            | ErrorKind::UnknownElementType(_) => Self::UnknownType,
-            ErrorKind::NoCounterpart(_) => Self::NoCounterpart,
-            ErrorKind::Other(other) => match (other.downcast_ref::<io::Error>(), other.downcast_ref()) {
-                (Some(error), _) if error.kind() == io::ErrorKind::OutOfMemory => Self::OutOfMemory,
-                (Some(_), _) => Self::FileError,
-                (None, Some(message)) => Self::of_message(message),
-                (None, None) => other.downcast_ref().map_or(Self::BadMessage, Self::of_snapshot),
-            },
-            ErrorKind::BadCount { .. } => Self::BadCount,
-            ErrorKind::InvalidUtf8 | ErrorKind::InvalidCodeUnit(_) => Self::InvalidText,
-            ErrorKind::OldNodePath => Self::OldNodePath,
-            ErrorKind::TooDeep | ErrorKind::KeyTooDeep { .. } => Self::TooDeep,
-            ErrorKind::WrongElementType { .. } | ErrorKind::TextTooLarge(_) => Self::WrongElementType,
-            ErrorKind::NotCanonical(_) | ErrorKind::NotComparable(_) => Self::NotCanonical,
-            ErrorKind::TrailingBytes(_) => Self::TrailingBytes,
-            ErrorKind::LimitExceeded(limit, _) => match limit {
-                Limit::Bytes => Self::MaxBytesExceeded,
-                Limit::Depth => Self::MaxDepthExceeded,
-                Limit::Elements => Self::MaxElementsExceeded,
-                Limit::Memory => Self::MaxMemoryExceeded,
-                Limit::KeyComparisons => Self::MaxKeyComparisonsExceeded,
-            },
-            ErrorKind::ContainerKey => Self::MaxKeyComparisonsExceeded,
-            ErrorKind::TypeNotAllowed(_) => Self::TypeNotAllowed,
-            ErrorKind::ClassNotAllowed(_) => Self::ClassNotAllowed,
-            ErrorKind::ScriptNotAllowed(_) => Self::ScriptNotAllowed,
-            ErrorKind::ObjectsNotAllowed => Self::ObjectsNotAllowed,
-            ErrorKind::TooLarge => Self::TooLarge,
-            ErrorKind::Argument(_) => Self::BadArgument,
-            ErrorKind::OutOfMemory(_) => Self::OutOfMemory,
-            ErrorKind::Internal(_) => Self::InternalError,
-            ErrorKind::Godot3Object(_) | ErrorKind::Object(_) => Self::ObjectRefused,
-            ErrorKind::NotFound { .. } => Self::NotFound,
-            ErrorKind::Save(_) => Self::BadSave,
-            ErrorKind::Patch(_) => Self::BadPatch,
-            ErrorKind::UnexpectedType { .. } => Self::BadArgument,
-            // Only Rust callers of `variant_codec` can get these errors.
-            ErrorKind::OutOfRange { .. } | ErrorKind::Message(_) => Self::BadArgument,
-            // `ErrorKind` is non-exhaustive: add an arm above for each new kind.
-            _ => Self::InternalError,
+        let ErrorKind::Other(other) = error.kind() else {
+            let code = error.kind().code();
+            let found = Self::ALL.iter().find(|(_, name, _)| code == Some(*name));
+            return found.map_or(Self::InternalError, |(code, ..)| *code);
+        };
+        match (other.downcast_ref::<io::Error>(), other.downcast_ref()) {
+            (Some(error), _) if error.kind() == io::ErrorKind::OutOfMemory => Self::OutOfMemory,
+            (Some(_), _) => Self::FileError,
+            (None, Some(message)) => Self::of_message(message),
+            (None, None) => other.downcast_ref().map_or(Self::BadMessage, Self::of_snapshot),
         }
     }
 }

@@ -12,7 +12,7 @@ const SCHEMAS_PER_SECOND: u64 = 1;
 const START: Duration = Duration::from_secs(120);
 
 pub fn run(on: &Stage<'_>, work: &Work) -> Result<Done> {
-    let python = python::find_or_install(on.workspace)?;
+    let python = python::find_or_install(on.workspace, &python::PROTOBUF)?;
     let mut oracle = on.workspace.program("--bin", "protobuf_oracle")?;
     oracle.arg("--python").arg(&python.program).env("PYTHONPATH", &python.packages);
     oracle.args(suite::named([

@@ -18,7 +18,7 @@ pub fn run(on: &Stage<'_>, work: &Work) -> Result<Done> {
 
 /// Simulated networks, some of them beside a second decoder.
 fn simulated(on: &Stage<'_>, work: &Work) -> Result<Tally> {
-    let python = python::find_or_install(on.workspace)?;
+    let python = python::find_or_install(on.workspace, &python::PROTOBUF)?;
     let mut soak = on.workspace.program("--bin", "snapshot_soak")?;
     soak.arg("--python").arg(&python.program);
     soak.args(suite::named([

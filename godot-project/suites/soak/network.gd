@@ -12,7 +12,7 @@ const DROPPED := 0.05
 const ASLEEP := 0.1
 ## The bytes of a snapshot that any change fits into, and of one that few changes fit into.
 const WIDE := 60000
-const NARROW := 120
+const NARROW := 140
 const LONGEST_CONNECT_MS := 30000
 const LONGEST_REST := 2000
 
@@ -27,7 +27,7 @@ class Client:
 	## The server's end of the connection.
 	var peer: ENetPacketPeer
 	var writer := FastSnapshotWriter.new()
-	## What the client sees: the entities between two x.
+	## The client sees the entities between two values of x.
 	var left: float
 	var right: float
 	var budget: int

@@ -209,7 +209,7 @@ class ObjectId:
 
 @dataclass(frozen=True, slots=True)
 class Callable:
-    """A Callable, of which the format keeps only the type."""
+    """A Callable. The format keeps only its type."""
 
 
 @dataclass(frozen=True, slots=True)

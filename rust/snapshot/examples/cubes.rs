@@ -28,7 +28,7 @@ const STEP: f64 = 1.0 / 512.0;
 /// The bits of the rival's fields: x, y, z, and the rotation with the flag.
 const RIVAL_BITS: [u32; 4] = [18, 18, 14, 30];
 
-/// What the differences take.
+/// The bytes of all differences, and the time that they took.
 #[derive(Default)]
 struct Cost {
     bytes: usize,

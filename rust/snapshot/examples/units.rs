@@ -1,4 +1,4 @@
-//! A benchmark of 120 units at 30 Hz, two thirds of which move: `cargo run -p variant_snapshot --release --example units`.
+//! A benchmark of 120 units at 30 Hz; two thirds of them move: `cargo run -p variant_snapshot --release --example units`.
 //!
 //! Prints the bytes and the time for a unit. The acknowledgements arrive three ticks late.
 

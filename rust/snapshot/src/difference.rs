@@ -146,7 +146,7 @@ impl<'f> Difference<'f> {
             let actual = new.fields(schema, known.new.unwrap_or_default());
             parameters.note(schema, known.mask, self.predicted(known), actual.0);
         }
-        // What is removed is no longer there.
+        // Removed entities have no flags.
         let there = || self.known.iter().filter(|known| !(known.is_sent && known.new.is_none()));
         if there().next().is_none() {
             return;

@@ -12,9 +12,6 @@ use crate::frame::Frame;
 use crate::reader::{ACKNOWLEDGED, Header, KEPT, LONGEST};
 use crate::schema::Schema;
 
-/// The largest budget: no snapshot is larger.
-const LARGEST: usize = 1 << 27;
-
 /// A snapshot that was sent.
 #[derive(Clone)]
 struct Sent {
@@ -60,7 +57,8 @@ impl Writer {
     /// highest priorities are sent, and the others wait. Each tick adds an entity's `priority` to that of waiting before.
     ///
     /// # Errors
-    /// Fails if the tick is not above the last one, or `max_bytes` is below [`Writer::least_bytes`].
+    /// Fails if the tick is not above the last one, there are too many entities, or `max_bytes` is below
+    /// [`Writer::least_bytes`].
     pub fn write(
         &mut self,
         tick: u32,
@@ -86,7 +84,7 @@ impl Writer {
                 "expected a max_bytes of at least {least} for so many entities, found {max_bytes}"
             )));
         }
-        let most = max_bytes.min(LARGEST) * 8;
+        let most = max_bytes.saturating_mul(8);
         let mut difference = Difference::of(&schema, frame, references);
         let write = |difference: &Difference<'_>| {
             let mut bits = BitWriter::default();

@@ -125,6 +125,8 @@ fn edges_are_exact() {
         assert!(message.starts_with("field \"float\": expected a "), "{message}");
     }
     assert!(schema.set(&mut row, 2, Value::Quaternion([0.0; 4])).is_err());
+    let beyond = Kind::Vector3(Steps { min: 0.0, max: 1e39, step: 1e36 });
+    assert!(schema.add("beyond 32 bits", beyond).is_err());
 }
 
 #[test]

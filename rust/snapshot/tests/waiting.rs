@@ -142,3 +142,17 @@ fn a_late_difference_of_another_writer_is_refused() {
     assert!(matches!(reader.read(&late[0]), Err(Error::Baseline(_))));
     assert!(reader.read(&late[1]).is_ok());
 }
+
+#[test]
+fn ticks_may_be_far_apart() {
+    let schema = schema();
+    let (mut writer, mut reader) = (Writer::new(Arc::clone(&schema), 1), Reader::new(Arc::clone(&schema)));
+    let mut tick = 0;
+    for distance in [1, 32_767, 32_768, 40_000, 65_536, 1 << 20, 1 << 31, 1, 32_767, 1] {
+        tick += distance;
+        let record = frame(&schema, 7, 3);
+        reader.read(&writer.write(tick, &record, 1200, |_| 1.0).unwrap()).unwrap();
+        assert_eq!(reader.last(), Some((tick, &record)));
+        writer.acknowledge(&reader.acknowledgement()).unwrap();
+    }
+}

@@ -143,7 +143,7 @@ impl Fields {
             (Kind::Variant { .. }, _) => {
                 encoded = value::encode(value, Objects::Refused, true)
                     .map_err(|error| error.inside(self.step(field)))?;
-                // What the other side would refuse is refused here.
+                // Otherwise each reader would refuse the whole snapshot.
                 let bytes = engine::bytes(&encoded);
                 validate(bytes, &Limits::for_network())
                     .map_err(|error| error.without_offset().inside(self.step(field)))?;

@@ -1,7 +1,8 @@
 //! Files of records, and saves.
 
 use std::collections::VecDeque;
-use std::io::Read as _;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -30,17 +31,17 @@ pub fn or_files<'a>(limits: Option<&'a Bound<'_, Limits>>) -> &'a Limits {
 }
 
 /// The path in an argument; `None` for a buffer.
-fn path_of(argument: &Bound<'_, PyAny>) -> PyResult<Option<PathBuf>> {
+pub fn path_of(argument: &Bound<'_, PyAny>) -> PyResult<Option<PathBuf>> {
     let is_path = argument.is_instance_of::<PyString>() || argument.hasattr("__fspath__")?;
     is_path.then(|| argument.extract()).transpose()
 }
 
-fn name_of(path: &Path) -> String {
+pub fn name_of(path: &Path) -> String {
     path.display().to_string()
 }
 
 /// The exception for a file that cannot be read or written.
-fn failed(py: Python<'_>, path: &Path, failure: &Failure) -> PyErr {
+pub fn failed(py: Python<'_>, path: &Path, failure: &Failure) -> PyErr {
     let code = match failure {
         Failure::Truncated(_) => "UNEXPECTED_END",
         Failure::Foreign(_) | Failure::Save => "UNKNOWN_TYPE",
@@ -70,64 +71,71 @@ impl<'py> Whole<'py> {
             None => (bytes_of(argument)?, None),
             Some(path) => (whole_file(py, &path)?, Some(name_of(&path))),
         };
-        let found = Self::parts(py, bytes, limits);
-        let (bytes, values) =
-            found.map_err(|error| Place { file: file.as_deref(), record: None }.exception(py, &error))?;
-        Ok(Self { bytes, values, file })
-    }
-
-    fn parts(
-        py: Python<'py>,
-        bytes: Bound<'py, PyBytes>,
-        limits: &Limits,
-    ) -> Result<(Bound<'py, PyBytes>, Values)> {
-        let limits = &limits.full;
-        let content = bytes.as_bytes();
-        match saves::read(content, limits)?.map(|save| (save.content, save.at)) {
-            Some((Content::Plain(value), at)) => {
-                return Ok((bytes.clone(), Values::One(at..at + value.len())));
-            }
-            Some((Content::Zstd { compressed, size }, _)) => {
-                let changed = || Error::from(ErrorKind::Save(SaveDamage::Changed));
-                let value = zstd::decompress(compressed, size).ok_or_else(changed)?;
-                return Ok((PyBytes::new(py, &value), Values::One(0..size)));
-            }
-            None => {}
-        }
-        let contents = frames::recognise(content, |_| true)?;
-        match contents {
-            Contents::Values { layout: Layout { has_records: false, is_godot3: false }, .. } => {
-                Ok((bytes.clone(), Values::One(0..content.len())))
-            }
-            _ => match contents.refusal() {
-                Some(format) => Err(Error::from(ErrorKind::from(format)).at(0)),
-                None => records_of(py, &bytes, limits),
-            },
+        let found = Found::in_bytes(bytes.as_bytes(), &limits.full);
+        match found.and_then(|found| found.damage.map_or(Ok((found.decompressed, found.values)), Err)) {
+            Err(error) => Err(Place { file: file.as_deref(), record: None }.exception(py, &error)),
+            Ok((None, values)) => Ok(Self { bytes, values, file }),
+            Ok((Some(bytes), values)) => Ok(Self { bytes: PyBytes::new(py, &bytes), values, file }),
         }
     }
 }
 
-/// The records of a file, with those of each block in its place.
-fn records_of<'py>(
-    py: Python<'py>,
-    bytes: &Bound<'py, PyBytes>,
-    limits: &variant_codec::Limits,
-) -> Result<(Bound<'py, PyBytes>, Values)> {
-    let (source, index) = (bytes.as_bytes(), blocks());
-    let (records, torn) = frames::records(source, &variant_codec::Limits::unlimited());
-    if let Some(torn) = torn {
-        return Err(torn);
+/// The values of an input.
+pub struct Found {
+    /// The bytes that have the values, if not those of the input.
+    pub decompressed: Option<Vec<u8>>,
+    pub values: Values,
+    /// The error after the last whole record.
+    pub damage: Option<Error>,
+}
+
+impl Found {
+    /// Finds the values of an input.
+    ///
+    /// # Errors
+    /// Fails if it is in another format, or a save that is damaged.
+    pub fn in_bytes(input: &[u8], limits: &variant_codec::Limits) -> Result<Self> {
+        let one = |decompressed, range| Self { decompressed, values: Values::One(range), damage: None };
+        match saves::read(input, limits)?.map(|save| (save.content, save.at)) {
+            Some((Content::Plain(value), at)) => return Ok(one(None, at..at + value.len())),
+            Some((Content::Zstd { compressed, size }, _)) => {
+                let changed = || Error::from(ErrorKind::Save(SaveDamage::Changed));
+                return Ok(one(Some(zstd::decompress(compressed, size).ok_or_else(changed)?), 0..size));
+            }
+            None => {}
+        }
+        let contents = frames::recognise(input, |_| true)?;
+        match contents {
+            Contents::Values { layout: Layout { has_records: false, is_godot3: false }, .. } => {
+                Ok(one(None, 0..input.len()))
+            }
+            _ => match contents.refusal() {
+                Some(format) => Err(Error::from(ErrorKind::from(format)).at(0)),
+                None => Self::records(input, limits),
+            },
+        }
     }
-    if !index.has_blocks(source)? {
-        return Ok((bytes.clone(), Values::Records(records)));
+
+    /// The records of a file, with those of each block in its place.
+    fn records(input: &[u8], limits: &variant_codec::Limits) -> Result<Self> {
+        let index = blocks();
+        let (records, torn) = frames::records(input, &variant_codec::Limits::unlimited());
+        let whole = &input[..records.last().map_or(0, |record| record.end)];
+        if !index.has_blocks(whole)? {
+            return Ok(Self { decompressed: None, values: Values::Records(records), damage: torn });
+        }
+        let (mut contents, mut ranges) = (Vec::new(), Vec::new());
+        let scanned = frames::scan(whole, &index, 0..u64::MAX, limits, |_, _, record| {
+            frames::try_append(&mut contents, record)?;
+            ranges.push(contents.len() - record.len()..contents.len());
+            Ok(())
+        });
+        Ok(Self {
+            decompressed: Some(contents),
+            values: Values::Records(ranges),
+            damage: scanned.err().or(torn),
+        })
     }
-    let (mut contents, mut ranges) = (Vec::new(), Vec::new());
-    frames::scan(source, &index, 0..u64::MAX, limits, |_, _, record| {
-        frames::try_append(&mut contents, record)?;
-        ranges.push(contents.len() - record.len()..contents.len());
-        Ok(())
-    })?;
-    Ok((PyBytes::new(py, &contents), Values::Records(ranges)))
 }
 
 /// An index that reads the records in blocks.
@@ -135,10 +143,15 @@ fn blocks() -> Index {
     Index::default().reading_blocks(zstd::decompress)
 }
 
+/// Opens a file that no other process writes meanwhile, and finds its length.
+pub fn at_rest(path: &Path) -> std::result::Result<(File, usize), Failure> {
+    let (file, stamp) = disk::open_at_rest(path, Instant::now() + disk::LONGEST_WAIT)?;
+    let length = usize::try_from(stamp.length()).map_err(|error| Failure::System(io::Error::other(error)))?;
+    Ok((file, length))
+}
+
 fn whole_file<'py>(py: Python<'py>, path: &Path) -> PyResult<Bound<'py, PyBytes>> {
-    let open = || disk::open_at_rest(path, Instant::now() + disk::LONGEST_WAIT);
-    let (mut file, stamp) = py.detach(open).map_err(|failure| failed(py, path, &failure))?;
-    let length = usize::try_from(stamp.length())?;
+    let (mut file, length) = py.detach(|| at_rest(path)).map_err(|failure| failed(py, path, &failure))?;
     PyBytes::new_with(py, length, |bytes| {
         file.read_exact(bytes).map_err(|error| failed(py, path, &Failure::System(error)))
     })

@@ -6,6 +6,7 @@
 //!
 //! | file | purpose |
 //! |---|---|
+//! | `table/` | records as columns, in Arrow's form |
 //! | `view.rs` | parts of encoded values |
 //! | `files.rs` | records and saves |
 //! | `encode.rs` | objects of Python → events |
@@ -30,6 +31,7 @@ mod limits;
 mod numbers;
 mod packed;
 mod stack;
+mod table;
 mod types;
 mod view;
 
@@ -74,6 +76,8 @@ mod native {
         Packed, PackedByteArray, PackedColorArray, PackedFloat32Array, PackedFloat64Array, PackedInt32Array,
         PackedInt64Array, PackedVector2Array, PackedVector3Array, PackedVector4Array,
     };
+    #[pymodule_export]
+    use crate::table::{Table, read_table};
     #[pymodule_export]
     use crate::view::View;
 }

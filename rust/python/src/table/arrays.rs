@@ -4,18 +4,18 @@ use std::sync::Arc;
 
 use arrow_array::types::ArrowPrimitiveType;
 use arrow_array::{
-    Array as _, ArrayRef, BinaryArray, BooleanArray, FixedSizeListArray, Float64Array, Int64Array, ListArray,
-    MapArray, PrimitiveArray, RecordBatch, RecordBatchOptions, StringArray, StructArray, UInt64Array,
-    new_null_array, types,
+    Array as _, ArrayRef, BooleanArray, FixedSizeListArray, Float64Array, Int64Array, ListArray, MapArray,
+    PrimitiveArray, RecordBatch, RecordBatchOptions, StringArray, StructArray, UInt64Array, new_null_array,
+    types,
 };
-use arrow_buffer::{Buffer, MutableBuffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_buffer::{MutableBuffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, FieldRef, SchemaRef};
 use variant_codec::format::Lane;
 use variant_codec::stream::Precision;
 use variant_codec::{Error, Result, VariantType, lanes};
 
 use super::column_type::{ColumnType, StructType, item, number};
-use super::columns::{Column, Data, Id, Padding, ROWS, Texts};
+use super::columns::{Column, Data, Id, Padding, ROWS};
 use crate::numbers::lane;
 
 /// The columns of some rows while they become arrays.
@@ -60,14 +60,8 @@ impl Arrays<'_> {
             (Data::Int { values, .. }, _) => Arc::new(Int64Array::new(values.into(), nulls)),
             (Data::Float(values), _) => Arc::new(Float64Array::new(values.into(), nulls)),
             (Data::Id(_, values), _) => Arc::new(UInt64Array::new(values.into(), nulls)),
-            (Data::Text(_, texts) | Data::Json(texts), _) => {
-                let (ends, bytes) = texts.into_buffers();
-                Arc::new(StringArray::try_new(ends, bytes, nulls).map_err(failed)?)
-            }
-            (Data::Bytes(texts), _) => {
-                let (ends, bytes) = texts.into_buffers();
-                Arc::new(BinaryArray::try_new(ends, bytes, nulls).map_err(failed)?)
-            }
+            (Data::Text(_, mut texts) | Data::Json(mut texts), _) => Arc::new(texts.finish()),
+            (Data::Bytes(mut bytes), _) => Arc::new(bytes.finish()),
             (Data::Vector(_, held, le), ColumnType::Vector(ty, precision)) => {
                 components(*ty, le, held, *precision, nulls)?
             }
@@ -139,13 +133,12 @@ impl Arrays<'_> {
     }
 }
 
-impl Texts {
-    fn into_buffers(self) -> (OffsetBuffer<i32>, Buffer) {
-        (OffsetBuffer::new(self.ends.into()), Buffer::from_vec(self.bytes))
-    }
-}
-
-fn list(element: FieldRef, ends: Vec<i32>, elements: ArrayRef, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+fn list(
+    element: FieldRef,
+    ends: Vec<i32>,
+    elements: ArrayRef,
+    nulls: Option<NullBuffer>,
+) -> Result<ArrayRef> {
     let list = ListArray::try_new(element, OffsetBuffer::new(ends.into()), elements, nulls);
     Ok(Arc::new(list.map_err(failed)?))
 }

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use arrow_array::builder::{BinaryBuilder, StringBuilder};
 use arrow_buffer::{BooleanBufferBuilder, MutableBuffer, NullBufferBuilder};
 use variant_codec::stream::{ElementType, Header, Lanes, NodePathParts, Precision, Sink, Text};
 use variant_codec::{Error, Limits, NodePath, Result, Value, VariantType, lanes, tag};
@@ -26,39 +27,32 @@ pub struct Column {
     is_key: bool,
 }
 
-/// The values of a column. The offsets are those of the ends, after a zero.
+/// The values of a column. The offsets are those of the ends, after a zero. Builders have the nulls, too.
 pub enum Data {
     Unknown,
     Bool(BooleanBufferBuilder),
     Int { values: Vec<i64>, is_wide: bool },
     Float(Vec<f64>),
-    Text(VariantType, Texts),
-    Bytes(Texts),
+    Text(VariantType, StringBuilder),
+    Bytes(BinaryBuilder),
     Id(VariantType, Vec<u64>),
     Vector(VariantType, Precision, MutableBuffer),
     Packed(VariantType, Precision, Vec<i32>, MutableBuffer),
     List(Vec<i32>, Id),
     Struct(Struct),
     Map(Vec<i32>, [Id; 2]),
-    Json(Texts),
+    Json(StringBuilder),
 }
 
-/// Texts or bytes, one after the other.
-pub struct Texts {
-    pub ends: Vec<i32>,
-    pub bytes: Vec<u8>,
-}
-
-impl Texts {
-    fn push(&mut self, bytes: &[u8]) -> Result<()> {
-        self.bytes.extend_from_slice(bytes);
-        self.ends.push(end(self.bytes.len())?);
-        Ok(())
-    }
+fn push_text(texts: &mut StringBuilder, text: &str) -> Result<()> {
+    end(texts.values_slice().len() + text.len())?;
+    texts.append_value(text);
+    Ok(())
 }
 
 fn end(count: usize) -> Result<i32> {
-    i32::try_from(count).map_err(|_| Error::argument("2^31 bytes or elements in a column of one batch of rows"))
+    i32::try_from(count)
+        .map_err(|_| Error::argument("2^31 bytes or elements in a column of one batch of rows"))
 }
 
 /// The fields of Dictionaries.
@@ -75,14 +69,23 @@ impl Struct {
         Self { fields: Vec::new(), places: HashMap::new(), next: 0, is_closed }
     }
 
+    /// The next field, if it has this name.
     #[inline]
+    fn expected(&mut self, name: &[u8]) -> Option<Id> {
+        let (expected, field) = self.fields.get(self.next)?;
+        if expected.as_bytes() != name {
+            return None;
+        }
+        self.next += 1;
+        Some(*field)
+    }
+
     fn find(&mut self, name: &str) -> Option<Id> {
-        let place = match self.fields.get(self.next) {
-            Some((expected, _)) if **expected == *name => self.next,
-            _ => *self.places.get(name)?,
-        };
-        self.next = place + 1;
-        Some(self.fields[place].1)
+        self.expected(name.as_bytes()).or_else(|| {
+            let place = *self.places.get(name)?;
+            self.next = place + 1;
+            Some(self.fields[place].1)
+        })
     }
 
     fn add(&mut self, name: Arc<str>, column: Id) {
@@ -141,6 +144,7 @@ pub struct Columns<'a, const JSON: bool> {
 }
 
 impl Column {
+    #[inline]
     fn push_valid(&mut self) {
         self.len += 1;
         self.nulls.append_non_null();
@@ -175,9 +179,8 @@ impl Data {
             Self::Float(values) => values.resize(values.len() + count, 0.0),
             Self::Id(_, values) => values.resize(values.len() + count, 0),
             Self::Vector(ty, precision, le) => le.extend_zeros(count * ty.lanes_bytes(*precision)),
-            Self::Text(_, Texts { ends, .. }) | Self::Bytes(Texts { ends, .. }) | Self::Json(Texts { ends, .. }) => {
-                repeat(ends, count);
-            }
+            Self::Text(_, texts) | Self::Json(texts) => texts.append_nulls(count),
+            Self::Bytes(bytes) => bytes.append_nulls(count),
             Self::Packed(_, _, ends, _) | Self::List(ends, _) | Self::Map(ends, _) => repeat(ends, count),
         }
     }
@@ -212,18 +215,19 @@ impl<'a, const JSON: bool> Columns<'a, JSON> {
 
     /// No values of a type. Adds the columns inside it.
     fn data_of(&mut self, ty: &ColumnType) -> Data {
-        let texts = || Texts { ends: vec![0], bytes: Vec::new() };
         match ty {
             ColumnType::Unknown => Data::Unknown,
             ColumnType::Bool => Data::Bool(BooleanBufferBuilder::new(0)),
             ColumnType::Int { is_wide } => Data::Int { values: Vec::new(), is_wide: *is_wide },
             ColumnType::Float => Data::Float(Vec::new()),
-            ColumnType::Text(ty) => Data::Text(*ty, texts()),
-            ColumnType::Bytes => Data::Bytes(texts()),
-            ColumnType::Json => Data::Json(texts()),
+            ColumnType::Text(ty) => Data::Text(*ty, StringBuilder::new()),
+            ColumnType::Bytes => Data::Bytes(BinaryBuilder::new()),
+            ColumnType::Json => Data::Json(StringBuilder::new()),
             ColumnType::Id(ty) => Data::Id(*ty, Vec::new()),
             ColumnType::Vector(ty, precision) => Data::Vector(*ty, *precision, MutableBuffer::new(0)),
-            ColumnType::Packed(ty, precision) => Data::Packed(*ty, *precision, vec![0], MutableBuffer::new(0)),
+            ColumnType::Packed(ty, precision) => {
+                Data::Packed(*ty, *precision, vec![0], MutableBuffer::new(0))
+            }
             ColumnType::List(element) => Data::List(vec![0], self.add(element, false)),
             ColumnType::Map(entry) => {
                 Data::Map(vec![0], [self.add(&entry[0], true), self.add(&entry[1], false)])
@@ -279,7 +283,7 @@ impl<'a, const JSON: bool> Columns<'a, JSON> {
     /// Begins a row that is a Dictionary, whose values [`Columns::select`] announces.
     pub fn begin_row(&mut self) -> Result<()> {
         self.level = 0;
-        self.open(&ColumnType::Struct(StructType::default())).map(drop)
+        self.open(false).map(drop)
     }
 
     /// The next value belongs to the field at this place in the row.
@@ -300,7 +304,7 @@ impl<'a, const JSON: bool> Columns<'a, JSON> {
             match &mut column.data {
                 _ if matches!(value, Value::Nil) && !column.is_key => column.push_nulls(1),
                 Data::Json(texts) => {
-                    texts.push(&serde_json::to_vec(&value).map_err(Error::other)?)?;
+                    push_text(texts, &serde_json::to_string(&value).map_err(Error::other)?)?;
                     column.push_valid();
                 }
                 _ => {}
@@ -340,7 +344,6 @@ impl<'a, const JSON: bool> Columns<'a, JSON> {
     }
 
     /// A text as a key of the open Dictionary in `parent`.
-    #[inline]
     fn key(&mut self, parent: Id, name: Text<'_>) -> Result<()> {
         let lossy;
         let name = match name {
@@ -467,8 +470,8 @@ impl<'a, const JSON: bool> Columns<'a, JSON> {
         )
     }
 
-    /// Opens a container in the next column, which [`Data::List`], [`Data::Map`] or [`Data::Struct`] hold.
-    fn open(&mut self, ty: &ColumnType) -> Result<Id> {
+    /// Opens a container in the next column: a list, or a Dictionary or object.
+    fn open(&mut self, is_list: bool) -> Result<Id> {
         self.level += 1;
         if self.level > LEVELS {
             self.is_misfit = true;
@@ -477,19 +480,24 @@ impl<'a, const JSON: bool> Columns<'a, JSON> {
         let Some(id) = self.next()? else { return Ok(NOWHERE) };
         loop {
             let column = self.at(id);
-            let fits = match (&mut column.data, ty) {
-                (Data::Struct(of), ColumnType::Struct(_)) => {
+            let fits = match &mut column.data {
+                Data::List(..) => is_list,
+                Data::Map(..) => !is_list,
+                Data::Struct(of) => {
                     of.next = 0;
-                    true
+                    !is_list
                 }
-                (Data::List(..), ColumnType::List(_)) | (Data::Map(..), ColumnType::Struct(_)) => true,
                 _ => false,
             };
             if fits {
                 column.push_valid();
                 return Ok(id);
             }
-            if !self.change(id, ty)? {
+            let ty = match is_list {
+                true => ColumnType::List(Box::new(ColumnType::Unknown)),
+                false => ColumnType::Struct(StructType::default()),
+            };
+            if !self.change(id, &ty)? {
                 return Ok(NOWHERE);
             }
         }
@@ -622,6 +630,15 @@ impl<const JSON: bool> Sink for Columns<'_, JSON> {
         )
     }
 
+    fn raw_text(&mut self, _ty: VariantType, bytes: &[u8]) -> Result<bool> {
+        // A key that is expected needs no validation.
+        let Some(parent) = self.key_of else { return Ok(false) };
+        let Data::Struct(of) = &mut self.at(parent).data else { return Ok(false) };
+        let Some(field) = of.expected(bytes) else { return Ok(false) };
+        self.key_of = None;
+        self.aim(parent, field).map(|()| true)
+    }
+
     fn text(&mut self, ty: VariantType, text: Text<'_>) -> Result<()> {
         if let Some(parent) = self.key_of.take() {
             return self.key(parent, text);
@@ -631,8 +648,8 @@ impl<const JSON: bool> Sink for Columns<'_, JSON> {
             |data| {
                 match data {
                     Data::Text(held, texts) if *held == ty || *held == VariantType::String => match text {
-                        Text::Utf8(text) => texts.push(text.as_bytes())?,
-                        text => texts.push(text.to_lossy().as_bytes())?,
+                        Text::Utf8(text) => push_text(texts, text)?,
+                        text => push_text(texts, &text.to_lossy())?,
                     },
                     _ => return Ok(false),
                 }
@@ -665,7 +682,10 @@ impl<const JSON: bool> Sink for Columns<'_, JSON> {
         };
         self.add_value(wanted, |data| {
             match data {
-                Data::Bytes(bytes) if ty == VariantType::PackedByteArray => bytes.push(lanes.le)?,
+                Data::Bytes(bytes) if ty == VariantType::PackedByteArray => {
+                    end(bytes.values_slice().len() + lanes.le.len())?;
+                    bytes.append_value(lanes.le);
+                }
                 Data::Packed(held, precision, ends, le) if *held == ty && holds(*precision, found) => {
                     put(le, *precision, found, lanes);
                     ends.push(end(le.len() / ty.lanes_bytes(*precision))?);
@@ -702,7 +722,7 @@ impl<const JSON: bool> Sink for Columns<'_, JSON> {
     }
 
     fn begin_array(&mut self, _len: usize, _element: ElementType<'_>) -> Result<Id> {
-        self.open(&ColumnType::List(Box::new(ColumnType::Unknown)))
+        self.open(true)
     }
 
     fn begin_element(&mut self, array: &mut Id) -> Result<()> {
@@ -719,8 +739,13 @@ impl<const JSON: bool> Sink for Columns<'_, JSON> {
         self.close(array)
     }
 
-    fn begin_dictionary(&mut self, _len: usize, _key: ElementType<'_>, _value: ElementType<'_>) -> Result<Id> {
-        self.open(&ColumnType::Struct(StructType::default()))
+    fn begin_dictionary(
+        &mut self,
+        _len: usize,
+        _key: ElementType<'_>,
+        _value: ElementType<'_>,
+    ) -> Result<Id> {
+        self.open(false)
     }
 
     fn begin_key(&mut self, dictionary: &mut Id) -> Result<()> {
@@ -753,7 +778,7 @@ impl<const JSON: bool> Sink for Columns<'_, JSON> {
     }
 
     fn begin_object(&mut self, class: Text<'_>, _properties: usize) -> Result<Id> {
-        let object = self.open(&ColumnType::Struct(StructType::default()))?;
+        let object = self.open(false)?;
         self.begin_property(&mut { object }, Text::Utf8(tag::CLASS))?;
         self.text(VariantType::String, class)?;
         Ok(object)

@@ -1,17 +1,20 @@
 //! Rows: the records of files, or the elements of an Array in them.
 
-use std::io::Read as _;
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use rayon::prelude::*;
 use variant_codec::error::Step;
+use variant_codec::frames::{self, Block, Contents, Layout};
 use variant_codec::limits::Spent;
 use variant_codec::stream::Decoder;
 use variant_codec::view::{Fields, Key, Spot, View};
-use variant_codec::{Error, Limits, Result, Strictness, VariantType, validate};
+use variant_codec::{Error, ErrorKind, Limits, Result, Strictness, VariantType, validate};
 use variant_disk::Failure;
 
 use super::column_type::ColumnType;
@@ -105,48 +108,23 @@ impl Reading<'_> {
         input: &Input,
         ty: &ColumnType,
     ) -> (Vec<Chunk>, Option<Trouble>) {
-        let trouble = |record, reason, is_misfit| Trouble { input: index, record, reason, is_misfit };
-        let loaded;
-        let bytes = match input {
-            Input::Bytes(bytes) => &bytes[..],
-            Input::File(path) => {
-                let read = at_rest(path).and_then(|(file, length)| {
-                    let mut bytes = Vec::with_capacity(length);
-                    file.take(length as u64).read_to_end(&mut bytes).map_err(Failure::System)?;
-                    Ok(bytes)
-                });
-                match read {
-                    Ok(bytes) => loaded = bytes,
-                    Err(failure) => return (Vec::new(), Some(trouble(None, Reason::File(failure), false))),
-                }
-                &loaded
+        let from = From::<JSON> { reading: self, index, ty };
+        let path = match input {
+            Input::Bytes(bytes) => return from.bytes(bytes),
+            Input::File(path) => path,
+        };
+        let read = at_rest(path).and_then(|(mut file, length)| {
+            if length > 2 * BATCH
+                && let Some(read) = from.long_file(&mut file, length)?
+            {
+                return Ok(read);
             }
-        };
-        let found = match Found::in_bytes(bytes, self.limits) {
-            Ok(found) => found,
-            Err(error) => return (Vec::new(), Some(trouble(None, Reason::Data(error), false))),
-        };
-        let bytes = found.decompressed.as_deref().unwrap_or(bytes);
-        self.padding.add(bytes.len());
-        let (rows, damage) = self.rows(bytes, found.values);
-        let damage = damage.or_else(|| {
-            let record = rows.are_records.then_some(rows.ranges.len() as u64);
-            found.damage.map(|error| (record, error))
+            let mut bytes = Vec::with_capacity(length);
+            file.rewind()?;
+            file.take(length as u64).read_to_end(&mut bytes)?;
+            Ok(from.bytes(&bytes))
         });
-        let mut chunks = Vec::new();
-        let batches = batches(&rows.ranges);
-        let read = |batch: &Range<usize>| self.rows_in::<JSON>(bytes, &rows.ranges[batch.clone()], ty);
-        let read: Vec<_> = batches.par_iter().map(read).collect();
-        for (batch, (columns, unread)) in batches.iter().zip(read) {
-            if columns.len() > 0 {
-                chunks.push(Chunk { input: index, ty: columns.ty(ROWS), columns: columns.into_columns() });
-            }
-            if let Some((row, error, is_misfit)) = unread {
-                let (record, error) = rows.locate(batch.start + row, error);
-                return (chunks, Some(trouble(record, Reason::Data(error), is_misfit)));
-            }
-        }
-        (chunks, damage.map(|(record, error)| trouble(record, Reason::Data(error), false)))
+        read.unwrap_or_else(|failure| (Vec::new(), Some(from.trouble(None, Reason::File(failure), false))))
     }
 
     /// The rows in the values of an input, up to those that cannot be found.
@@ -216,7 +194,10 @@ impl Reading<'_> {
         let mut found = Vec::new();
         for (row, range) in ranges.iter().enumerate() {
             let read = match &mut fields {
-                None => self.whole_row(&bytes[range.clone()], &mut columns).map_err(|error| error.shifted(range.start)),
+                None => {
+                    let read = self.whole_row(&bytes[range.clone()], &mut columns);
+                    read.map_err(|error| error.shifted(range.start))
+                }
                 Some(fields) => View::at_spot(bytes, self.limits, Spot::of(range.clone())).and_then(|view| {
                     fields.read(&view, &mut found)?;
                     self.row_of_fields(bytes, &found, &mut columns)
@@ -263,6 +244,184 @@ impl Reading<'_> {
             })?;
         }
         columns.end_row(bytes, self.limits)
+    }
+}
+
+/// The reading of one input.
+struct From<'a, const JSON: bool> {
+    reading: &'a Reading<'a>,
+    index: usize,
+    ty: &'a ColumnType,
+}
+
+impl<const JSON: bool> From<'_, JSON> {
+    fn trouble(&self, record: Option<u64>, reason: Reason, is_misfit: bool) -> Trouble {
+        Trouble { input: self.index, record, reason, is_misfit }
+    }
+
+    /// Reads an input in memory.
+    fn bytes(&self, bytes: &[u8]) -> (Vec<Chunk>, Option<Trouble>) {
+        let reading = self.reading;
+        let found = match Found::in_bytes(bytes, reading.limits) {
+            Ok(found) => found,
+            Err(error) => return (Vec::new(), Some(self.trouble(None, Reason::Data(error), false))),
+        };
+        let bytes = found.decompressed.as_deref().unwrap_or(bytes);
+        reading.padding.add(bytes.len());
+        let (rows, damage) = reading.rows(bytes, found.values);
+        let damage = damage.or_else(|| {
+            let record = rows.are_records.then_some(rows.ranges.len() as u64);
+            found.damage.map(|error| (record, error))
+        });
+        let batches = batches(&rows.ranges);
+        let read = batches.par_iter().map(|batch| self.batch(bytes, &rows, batch.clone())).collect();
+        let (chunks, trouble) = in_order(read);
+        let damage = damage.map(|(record, error)| self.trouble(record, Reason::Data(error), false));
+        (chunks, trouble.or(damage))
+    }
+
+    /// Reads a long file of records piece by piece; `None` for other files.
+    fn long_file(
+        &self,
+        file: &mut File,
+        length: usize,
+    ) -> std::result::Result<Option<(Vec<Chunk>, Option<Trouble>)>, Failure> {
+        let head = Mutex::new(file.try_clone()?);
+        let contents = frames::recognise(&head, |_| true);
+        let is_records = matches!(
+            contents,
+            Ok(Contents::Values { layout: Layout { has_records: true, is_godot3: false }, .. })
+        );
+        if !is_records {
+            return Ok(None);
+        }
+        self.reading.padding.add(length);
+        let pieces = Pieces { file, at: 0, length, record: 0, spare: &Mutex::default(), has_ended: false };
+        let spare = pieces.spare;
+        let read = pieces.enumerate().par_bridge().map(|(order, piece)| {
+            let Piece { bytes, at, record, ranges, end } = piece?;
+            if ranges.iter().any(|range| has_block(&bytes[range.clone()])) {
+                return Ok(None);
+            }
+            let (rows, damage) = self.reading.rows(&bytes, Values::Records(ranges));
+            let all = 0..rows.ranges.len();
+            let (chunk, trouble) = self.batch(&bytes, &rows, all);
+            spare.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
+            let trouble = trouble.or_else(|| {
+                let (record, error) = damage.or(end)?;
+                Some(self.trouble(record, Reason::Data(error), false))
+            });
+            let trouble = trouble.map(|trouble| trouble.later(at, record));
+            Ok(Some((order, (chunk, trouble))))
+        });
+        let read: std::result::Result<Option<Vec<_>>, Failure> = read.collect();
+        Ok(read?.map(|mut read| {
+            read.sort_unstable_by_key(|(order, _)| *order);
+            in_order(read.into_iter().map(|(_, read)| read).collect())
+        }))
+    }
+
+    /// Reads some rows.
+    fn batch(&self, bytes: &[u8], rows: &Rows, batch: Range<usize>) -> (Option<Chunk>, Option<Trouble>) {
+        let start = batch.start;
+        let (columns, unread) = self.reading.rows_in::<JSON>(bytes, &rows.ranges[batch], self.ty);
+        let chunk = (columns.len() > 0).then(|| {
+            let ty = columns.ty(ROWS);
+            Chunk { input: self.index, ty, columns: columns.into_columns() }
+        });
+        let trouble = unread.map(|(row, error, is_misfit)| {
+            let (record, error) = rows.locate(start + row, error);
+            self.trouble(record, Reason::Data(error), is_misfit)
+        });
+        (chunk, trouble)
+    }
+}
+
+/// The chunks up to the first trouble.
+fn in_order(read: Vec<(Option<Chunk>, Option<Trouble>)>) -> (Vec<Chunk>, Option<Trouble>) {
+    let mut chunks = Vec::with_capacity(read.len());
+    for (chunk, trouble) in read {
+        chunks.extend(chunk);
+        if trouble.is_some() {
+            return (chunks, trouble);
+        }
+    }
+    (chunks, None)
+}
+
+impl Trouble {
+    /// The trouble of a piece of a file that begins at this offset, with this record.
+    fn later(self, at: usize, first: u64) -> Self {
+        let reason = match self.reason {
+            Reason::Data(error) => Reason::Data(error.shifted(at)),
+            reason => reason,
+        };
+        Self { record: self.record.map(|record| first + record), reason, ..self }
+    }
+}
+
+fn has_block(record: &[u8]) -> bool {
+    Block::of(record, record.len() as u64).is_ok_and(|block| block.is_some())
+}
+
+/// The pieces of a file of records, in buffers that are used again.
+struct Pieces<'a> {
+    file: &'a mut File,
+    at: usize,
+    length: usize,
+    record: u64,
+    spare: &'a Mutex<Vec<Vec<u8>>>,
+    has_ended: bool,
+}
+
+/// Whole records of a file.
+struct Piece {
+    bytes: Vec<u8>,
+    at: usize,
+    record: u64,
+    ranges: Vec<Range<usize>>,
+    /// The error after the last whole record, if the file ends there.
+    end: Option<(Option<u64>, Error)>,
+}
+
+impl Pieces<'_> {
+    fn read(&mut self) -> io::Result<Piece> {
+        let mut bytes = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
+        let left = self.length - self.at;
+        let mut wanted = BATCH;
+        loop {
+            bytes.resize(wanted.min(left), 0);
+            self.file.seek(SeekFrom::Start(self.at as u64))?;
+            self.file.read_exact(&mut bytes)?;
+            let (ranges, torn) = frames::records(&bytes, &Limits::unlimited());
+            let is_last = bytes.len() == left;
+            if ranges.is_empty() && !is_last {
+                // The first record is longer.
+                wanted *= 2;
+                continue;
+            }
+            let (at, record) = (self.at, self.record);
+            self.at += ranges.last().map_or(0, |range| range.end);
+            self.record += ranges.len() as u64;
+            // Inside the file, the records after an empty one are not read either.
+            let is_torn = torn.as_ref().is_some_and(|error| *error.kind() == ErrorKind::EmptyRecord);
+            self.has_ended = is_last || is_torn;
+            let end = torn.filter(|_| self.has_ended).map(|error| (Some(ranges.len() as u64), error));
+            return Ok(Piece { bytes, at, record, ranges, end });
+        }
+    }
+}
+
+impl Iterator for Pieces<'_> {
+    type Item = std::result::Result<Piece, Failure>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.has_ended {
+            return None;
+        }
+        let read = self.read();
+        self.has_ended |= read.is_err();
+        Some(read.map_err(Failure::System))
     }
 }
 

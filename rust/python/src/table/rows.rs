@@ -40,6 +40,9 @@ impl Input {
     }
 }
 
+/// The rows of an input up to its trouble.
+type Outcome = (Vec<Chunk>, Option<Trouble>);
+
 /// How rows are read.
 pub struct Reading<'a> {
     pub limits: &'a Limits,
@@ -102,12 +105,7 @@ type Unread = (usize, Error, bool);
 
 impl Reading<'_> {
     /// Reads an input up to its damage. The rows begin with columns of type `ty`.
-    pub fn input<const JSON: bool>(
-        &self,
-        index: usize,
-        input: &Input,
-        ty: &ColumnType,
-    ) -> (Vec<Chunk>, Option<Trouble>) {
+    pub fn input<const JSON: bool>(&self, index: usize, input: &Input, ty: &ColumnType) -> Outcome {
         let from = From::<JSON> { reading: self, index, ty };
         let path = match input {
             Input::Bytes(bytes) => return from.bytes(bytes),
@@ -260,7 +258,7 @@ impl<const JSON: bool> From<'_, JSON> {
     }
 
     /// Reads an input in memory.
-    fn bytes(&self, bytes: &[u8]) -> (Vec<Chunk>, Option<Trouble>) {
+    fn bytes(&self, bytes: &[u8]) -> Outcome {
         let reading = self.reading;
         let found = match Found::in_bytes(bytes, reading.limits) {
             Ok(found) => found,
@@ -281,11 +279,7 @@ impl<const JSON: bool> From<'_, JSON> {
     }
 
     /// Reads a long file of records piece by piece; `None` for other files.
-    fn long_file(
-        &self,
-        file: &mut File,
-        length: usize,
-    ) -> std::result::Result<Option<(Vec<Chunk>, Option<Trouble>)>, Failure> {
+    fn long_file(&self, file: &mut File, length: usize) -> std::result::Result<Option<Outcome>, Failure> {
         let head = Mutex::new(file.try_clone()?);
         let contents = frames::recognise(&head, |_| true);
         let is_records = matches!(
@@ -338,7 +332,7 @@ impl<const JSON: bool> From<'_, JSON> {
 }
 
 /// The chunks up to the first trouble.
-fn in_order(read: Vec<(Option<Chunk>, Option<Trouble>)>) -> (Vec<Chunk>, Option<Trouble>) {
+fn in_order(read: Vec<(Option<Chunk>, Option<Trouble>)>) -> Outcome {
     let mut chunks = Vec::with_capacity(read.len());
     for (chunk, trouble) in read {
         chunks.extend(chunk);

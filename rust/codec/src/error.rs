@@ -525,6 +525,13 @@ impl Error {
         self
     }
 
+    /// This error without the outermost step of its path, for callers that know the container.
+    #[must_use]
+    pub fn within(mut self) -> Self {
+        self.0.steps.pop();
+        self
+    }
+
     /// The reason for the error.
     pub fn kind(&self) -> &ErrorKind {
         &self.0.kind

@@ -1,8 +1,10 @@
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
-from typing import Any, Final, Generic, Self, TypedDict, TypeVar, Unpack, final, overload
+from typing import Any, Final, Generic, Literal, Self, TypedDict, TypeVar, Unpack, final, overload
 
 from typing_extensions import Buffer
+
+from ._types import VariantError
 
 _Number = TypeVar("_Number", int, float, covariant=True)
 _Element = TypeVar("_Element", covariant=True)
@@ -237,5 +239,27 @@ def records(
     lenient: bool = False,
     classes: _Classes | None = None,
 ) -> Iterator[Any]: ...
+@final
+class Table:
+    @property
+    def damaged(self) -> list[VariantError]: ...
+    @property
+    def schema(self) -> dict[str, Any]: ...
+    def __len__(self) -> int: ...
+    def __arrow_c_schema__(self) -> object: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+def read_table(
+    paths: Buffer | _Path | Iterable[Buffer | _Path],
+    *,
+    columns: Sequence[str] | None = None,
+    schema: dict[str, Any] | None = None,
+    rows: str | None = None,
+    include_file_paths: str | None = None,
+    mixed: Literal["raise", "json"] = "raise",
+    on_error: Literal["raise", "report"] = "raise",
+    threads: int | None = None,
+    limits: Limits | None = None,
+) -> Table: ...
 def _parse_node_path(path: str) -> tuple[bool, list[str], list[str]]: ...
 def _restore(data: bytes) -> Any: ...

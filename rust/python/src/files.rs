@@ -379,7 +379,8 @@ impl Records {
         let ended = self.next.end;
         (self.ready, self.next.start) = (ready, if is_full { next } else { ended });
         if !is_full {
-            self.error = scanned.err().map(|error| self.exception(py, &error, Some(next)));
+            // The path begins with the record, which the exception has.
+            self.error = scanned.err().map(|error| self.exception(py, &error.within(), Some(next)));
         }
     }
 }

@@ -38,6 +38,7 @@ class Process(unittest.TestCase):
                 gv.encode(value)
                 list(gv.records(batch))
                 gv.View(data)["at"][0]
+                gv.read_table(batch, on_error="report", mixed="json").__arrow_c_stream__()
                 for bad in (damaged[index % len(damaged)], data[: index % len(data)]):
                     try:
                         gv.decode(bad)

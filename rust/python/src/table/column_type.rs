@@ -78,7 +78,11 @@ impl ColumnType {
             (Struct(fields), Struct(other)) => Struct(fields.merged(other, json)?),
             (Map(entry), Map(other)) => {
                 let ([key, value], [other_key, other_value]) = (*entry, *other);
-                Map(Box::new([key.merged(other_key, json)?, value.merged(other_value, json)?]))
+                match key.merged(other_key, false) {
+                    Some(key) => Map(Box::new([key, value.merged(other_value, json)?])),
+                    None if json => Json,
+                    None => return None,
+                }
             }
             (ty, other) if ty == other => ty,
             _ if json => Json,

@@ -23,8 +23,8 @@ pub struct Column {
     pub len: usize,
     pub nulls: NullBufferBuilder,
     pub data: Data,
-    /// Whether it has the keys of a map, which are never null.
-    is_key: bool,
+    /// The map whose keys it has. They are never null.
+    key_of: Option<Id>,
 }
 
 /// The values of a column. The offsets are those of the ends, after a zero. Builders have the nulls, too.
@@ -120,8 +120,8 @@ impl Padding {
     }
 }
 
-/// The columns of some rows. `JSON` is set if some of them are JSON, which needs the places of values.
-pub struct Columns<'a, const JSON: bool> {
+/// The columns of some rows.
+pub struct Columns<'a> {
     columns: Vec<Column>,
     /// The column of the next value.
     target: Id,
@@ -137,10 +137,19 @@ pub struct Columns<'a, const JSON: bool> {
     pub is_misfit: bool,
     /// Whether a row may have had the same key twice.
     pub may_repeat_keys: bool,
+    /// The offset of the last value that began.
+    offset: usize,
+    /// Whether columns are JSON.
+    has_json: bool,
     /// The number of open values inside a value that becomes JSON.
     inside_json: u32,
-    /// The values that become JSON: their columns and ranges.
-    json: Vec<(Id, Range<usize>)>,
+    /// The column and the offset of the open value that becomes JSON.
+    json: (Id, usize),
+    /// Why a value could not become JSON.
+    unrendered: Option<Error>,
+    limits: &'a Limits,
+    /// The bytes of the row.
+    bytes: &'a [u8],
 }
 
 impl Column {
@@ -186,9 +195,9 @@ impl Data {
     }
 }
 
-impl<'a, const JSON: bool> Columns<'a, JSON> {
+impl<'a> Columns<'a> {
     /// No rows yet, of this type.
-    pub fn new(ty: &ColumnType, mixes: bool, padding: &'a Padding) -> Self {
+    pub fn new(ty: &ColumnType, mixes: bool, limits: &'a Limits, padding: &'a Padding) -> Self {
         let mut columns = Self {
             columns: Vec::new(),
             target: ROWS,
@@ -199,22 +208,27 @@ impl<'a, const JSON: bool> Columns<'a, JSON> {
             mixes,
             is_misfit: false,
             may_repeat_keys: false,
+            offset: 0,
+            has_json: false,
             inside_json: 0,
-            json: Vec::new(),
+            json: (ROWS, 0),
+            unrendered: None,
+            limits,
+            bytes: &[],
         };
-        columns.add(ty, false);
+        columns.add(ty, None);
         columns
     }
 
-    fn add(&mut self, ty: &ColumnType, is_key: bool) -> Id {
+    fn add(&mut self, ty: &ColumnType, key_of: Option<Id>) -> Id {
         let id = self.columns.len() as Id;
-        self.columns.push(Column { len: 0, nulls: NullBufferBuilder::new(0), data: Data::Unknown, is_key });
-        self.at(id).data = self.data_of(ty);
+        self.columns.push(Column { len: 0, nulls: NullBufferBuilder::new(0), data: Data::Unknown, key_of });
+        self.at(id).data = self.data_of(ty, id);
         id
     }
 
-    /// No values of a type. Adds the columns inside it.
-    fn data_of(&mut self, ty: &ColumnType) -> Data {
+    /// No values of a type, for this column. Adds the columns inside it.
+    fn data_of(&mut self, ty: &ColumnType, id: Id) -> Data {
         match ty {
             ColumnType::Unknown => Data::Unknown,
             ColumnType::Bool => Data::Bool(BooleanBufferBuilder::new(0)),
@@ -222,20 +236,23 @@ impl<'a, const JSON: bool> Columns<'a, JSON> {
             ColumnType::Float => Data::Float(Vec::new()),
             ColumnType::Text(ty) => Data::Text(*ty, StringBuilder::new()),
             ColumnType::Bytes => Data::Bytes(BinaryBuilder::new()),
-            ColumnType::Json => Data::Json(StringBuilder::new()),
+            ColumnType::Json => {
+                self.has_json = true;
+                Data::Json(StringBuilder::new())
+            }
             ColumnType::Id(ty) => Data::Id(*ty, Vec::new()),
             ColumnType::Vector(ty, precision) => Data::Vector(*ty, *precision, MutableBuffer::new(0)),
             ColumnType::Packed(ty, precision) => {
                 Data::Packed(*ty, *precision, vec![0], MutableBuffer::new(0))
             }
-            ColumnType::List(element) => Data::List(vec![0], self.add(element, false)),
+            ColumnType::List(element) => Data::List(vec![0], self.add(element, None)),
             ColumnType::Map(entry) => {
-                Data::Map(vec![0], [self.add(&entry[0], true), self.add(&entry[1], false)])
+                Data::Map(vec![0], [self.add(&entry[0], Some(id)), self.add(&entry[1], None)])
             }
             ColumnType::Struct(StructType { fields, is_closed }) => {
                 let mut of = Struct::new(*is_closed);
                 for (name, ty) in fields {
-                    let column = self.add(ty, false);
+                    let column = self.add(ty, None);
                     of.add(name.clone(), column);
                 }
                 Data::Struct(of)
@@ -280,12 +297,6 @@ impl<'a, const JSON: bool> Columns<'a, JSON> {
         }
     }
 
-    /// Begins a row that is a Dictionary, whose values [`Columns::select`] announces.
-    pub fn begin_row(&mut self) -> Result<()> {
-        self.level = 0;
-        self.open(false).map(drop)
-    }
-
     /// The next value belongs to the field at this place in the row.
     pub fn select(&mut self, place: usize) -> Result<()> {
         if let Data::Struct(of) = &self.columns[ROWS as usize].data {
@@ -295,22 +306,34 @@ impl<'a, const JSON: bool> Columns<'a, JSON> {
         Ok(())
     }
 
-    /// Ends a row that was read from `bytes`. Renders its values that become JSON.
-    pub fn end_row(&mut self, bytes: &[u8], limits: &Limits) -> Result<()> {
-        self.target = ROWS;
-        for (id, range) in std::mem::take(&mut self.json) {
-            let value = Value::decode(&bytes[range], limits)?;
-            let column = self.at(id);
-            match &mut column.data {
-                _ if matches!(value, Value::Nil) && !column.is_key => column.push_nulls(1),
-                Data::Json(texts) => {
-                    push_text(texts, &serde_json::to_string(&value).map_err(Error::other)?)?;
-                    column.push_valid();
-                }
-                _ => {}
+    /// Renders the bytes of a value that becomes JSON.
+    fn render(&mut self, id: Id, range: Range<usize>) -> Result<()> {
+        let value = Value::decode(&self.bytes[range], self.limits)?;
+        let column = self.at(id);
+        match &mut column.data {
+            _ if matches!(value, Value::Nil) && column.key_of.is_none() => column.push_nulls(1),
+            Data::Json(texts) => {
+                push_text(texts, &serde_json::to_string(&value).map_err(Error::other)?)?;
+                column.push_valid();
             }
+            _ => {}
         }
         Ok(())
+    }
+
+    /// Begins a row, which is read from `bytes`.
+    pub fn begin_row(&mut self, bytes: &'a [u8]) {
+        (self.target, self.level, self.bytes) = (ROWS, 0, bytes);
+    }
+
+    /// Opens the row, a Dictionary whose values [`Columns::select`] announces.
+    pub fn open_row(&mut self) -> Result<()> {
+        self.open(false).map(drop)
+    }
+
+    /// Ends a row.
+    pub fn end_row(&mut self) -> Result<()> {
+        self.unrendered.take().map_or(Ok(()), Err)
     }
 
     /// The column of the value that comes now, unless it is ignored.
@@ -361,7 +384,7 @@ impl<'a, const JSON: bool> Columns<'a, JSON> {
                 return Ok(());
             }
             None => {
-                let field = self.add(&ColumnType::Unknown, false);
+                let field = self.add(&ColumnType::Unknown, None);
                 if let Data::Struct(of) = &mut self.at(parent).data {
                     of.add(name.into(), field);
                 }
@@ -380,7 +403,7 @@ impl<'a, const JSON: bool> Columns<'a, JSON> {
         match &self.at(id).data {
             Data::Struct(of) if of.is_closed => Ok(()),
             Data::Struct(of) if of.fields.is_empty() => {
-                let mut data = self.data_of(&map);
+                let mut data = self.data_of(&map, id);
                 let column = self.at(id);
                 data.push_nothing(column.len - 1);
                 column.data = data;
@@ -395,7 +418,7 @@ impl<'a, const JSON: bool> Columns<'a, JSON> {
     fn change(&mut self, id: Id, ty: &ColumnType) -> Result<bool> {
         match (&mut self.columns[id as usize].data, ty) {
             (Data::Unknown, ty) => {
-                let mut data = self.data_of(ty);
+                let mut data = self.data_of(ty, id);
                 let column = self.at(id);
                 data.push_nothing(column.len);
                 column.data = data;
@@ -423,18 +446,22 @@ impl<'a, const JSON: bool> Columns<'a, JSON> {
     #[cold]
     fn misfit(&mut self, id: Id, found: &ColumnType) -> Result<()> {
         if self.mixes {
-            self.at(id).data = self.data_of(&ColumnType::Json);
+            // The keys of a map have one type.
+            let id = self.at(id).key_of.unwrap_or(id);
+            self.at(id).data = self.data_of(&ColumnType::Json, id);
             return Ok(());
         }
         self.is_misfit = true;
         let held = self.ty(id).name();
-        Err(Error::argument(match (self.at(id).is_key, found) {
-            (true, ColumnType::Unknown) => "Nil as a key of a map, which Arrow does not allow".to_owned(),
+        let offset = self.offset;
+        let reason = match (self.at(id).key_of, found) {
+            (Some(_), ColumnType::Unknown) => "Nil as a key of a map, which Arrow does not allow".to_owned(),
             _ => format!(
                 "the column holds {held}, found {}; pass mixed=\"json\" to have such columns as JSON",
                 found.name()
             ),
-        }))
+        };
+        Err(Error::argument(reason).at(offset))
     }
 
     /// Adds the value that comes now to its column with `put`, which returns whether the column holds values of `ty`.
@@ -475,7 +502,8 @@ impl<'a, const JSON: bool> Columns<'a, JSON> {
         self.level += 1;
         if self.level > LEVELS {
             self.is_misfit = true;
-            return Err(Error::argument(format!("nested deeper than {LEVELS} levels, the limit for tables")));
+            return Err(Error::argument(format!("nested deeper than {LEVELS} levels, the limit for tables"))
+                .at(self.offset));
         }
         let Some(id) = self.next()? else { return Ok(NOWHERE) };
         loop {
@@ -546,36 +574,35 @@ fn holds(held: Precision, found: Precision) -> bool {
     held == found || held == Precision::Double
 }
 
-impl<const JSON: bool> Sink for Columns<'_, JSON> {
+impl Sink for Columns<'_> {
     type Array = Id;
     type Dictionary = Id;
     type Object = Id;
     type Strings = Id;
 
-    const WANTS_PLACES: bool = JSON;
+    const WANTS_PLACES: bool = true;
 
+    #[inline]
     fn value_starts(&mut self, at: usize, _header: Header) {
-        if !JSON {
-            return;
-        }
+        self.offset = at;
         if self.inside_json > 0 {
             self.inside_json += 1;
-        } else if self.key_of.is_none() && self.target != NOWHERE {
+        } else if self.has_json && self.key_of.is_none() && self.target != NOWHERE {
             let target = self.target;
             if matches!(self.at(target).data, Data::Json(_)) {
-                self.inside_json = 1;
-                self.json.push((target, at..at));
+                (self.inside_json, self.json) = (1, (target, at));
             }
         }
     }
 
+    #[inline]
     fn value_ends(&mut self, end: usize) {
-        if JSON && self.inside_json > 0 {
+        if self.inside_json > 0 {
             self.inside_json -= 1;
             if self.inside_json == 0
-                && let Some((_, range)) = self.json.last_mut()
+                && let Err(error) = self.render(self.json.0, self.json.1..end)
             {
-                range.end = end;
+                self.unrendered.get_or_insert(error);
             }
         }
     }
@@ -583,7 +610,7 @@ impl<const JSON: bool> Sink for Columns<'_, JSON> {
     fn nil(&mut self) -> Result<()> {
         let Some(id) = self.next()? else { return Ok(()) };
         let column = self.at(id);
-        if column.is_key {
+        if column.key_of.is_some() {
             return self.misfit(id, &ColumnType::Unknown);
         }
         column.push_nulls(1);

@@ -107,7 +107,7 @@ const VALUE: &str = "value";
 /// - `paths`: a path, `bytes`, or an iterable of them.
 /// - `columns`: the keys to read, which is faster. The other values are not checked.
 /// - `schema`: the columns with their types, as `Table.schema` has them. Other columns are not read.
-/// - `rows`: the path to an Array in each record, such as "players". Its elements become the rows.
+/// - `rows`: the path to an Array in each record, such as "world/players". Its elements become the rows.
 /// - `include_file_paths`: the name of one more column, for the path of the file of each row.
 /// - `mixed`: "raise" if a column that cannot hold a value is an error, or "json" to get such columns as JSON, in the form
 ///   of `gdvar json`.
@@ -178,10 +178,7 @@ struct All {
 
 impl All {
     fn read(reading: &Reading<'_>, inputs: &[Input], ty: ColumnType) -> Result<Self, Trouble> {
-        let all = match ty.json_parts() {
-            0 => Self::pass::<false>(reading, inputs, &ty),
-            _ => Self::pass::<true>(reading, inputs, &ty),
-        }?;
+        let all = Self::pass(reading, inputs, &ty)?;
         match all.ty.json_parts() == ty.json_parts() {
             true => all.complete(),
             // The values of columns that turned out to be JSON have to be read again.
@@ -189,19 +186,15 @@ impl All {
         }
     }
 
-    fn pass<const JSON: bool>(
-        reading: &Reading<'_>,
-        inputs: &[Input],
-        start: &ColumnType,
-    ) -> Result<Self, Trouble> {
-        let each = |(index, input)| reading.input::<JSON>(index, input, start);
+    fn pass(reading: &Reading<'_>, inputs: &[Input], start: &ColumnType) -> Result<Self, Trouble> {
+        let each = |(index, input)| reading.input(index, input, start);
         let read: Vec<_> = inputs.par_iter().enumerate().map(each).collect();
         let mut all = Self { ty: start.clone(), chunks: Vec::new(), damage: Vec::new() };
         for (index, (chunks, trouble)) in read.into_iter().enumerate() {
             for chunk in chunks {
                 all.ty = match all.ty.clone().merged(chunk.ty.clone(), reading.mixes) {
                     Some(ty) => ty,
-                    None => return Err(clash::<JSON>(reading, index, &inputs[index], &all.ty)),
+                    None => return Err(clash(reading, index, &inputs[index], &all.ty)),
                 };
                 all.chunks.push(chunk);
             }
@@ -215,8 +208,11 @@ impl All {
 
     /// Fails if a column was asked for by its key alone, and no row has it.
     fn complete(self) -> Result<Self, Trouble> {
+        let Some(first) = self.chunks.first() else {
+            let none = || ColumnType::Struct(StructType::default());
+            return Ok(Self { ty: if self.ty == ColumnType::Unknown { none() } else { self.ty }, ..self });
+        };
         let ColumnType::Struct(of) = &self.ty else { return Ok(self) };
-        let Some(first) = self.chunks.first() else { return Ok(self) };
         for (place, (name, ty)) in of.fields.iter().enumerate() {
             let is_missing = |chunk: &Chunk| match &chunk.columns[ROWS as usize].data {
                 Data::Struct(of) => {
@@ -288,7 +284,6 @@ fn one_of(option: &str, value: &str, values: [&str; 2]) -> PyResult<bool> {
 fn arrow_schema(ty: &ColumnType, file: Option<&str>) -> SchemaRef {
     let mut fields = match ty {
         ColumnType::Struct(of) => of.arrow_fields().to_vec(),
-        ColumnType::Unknown => Vec::new(),
         ty => vec![Arc::new(ty.field(VALUE))],
     };
     fields.extend(file.map(|file| Arc::new(Field::new(file, DataType::Utf8, false))));
@@ -296,7 +291,7 @@ fn arrow_schema(ty: &ColumnType, file: Option<&str>) -> SchemaRef {
 }
 
 /// The error for an input whose columns do not unify with those before it, `ty`.
-fn clash<const JSON: bool>(reading: &Reading<'_>, index: usize, input: &Input, ty: &ColumnType) -> Trouble {
-    let again = reading.input::<JSON>(index, input, ty).1.filter(|trouble| trouble.is_misfit);
+fn clash(reading: &Reading<'_>, index: usize, input: &Input, ty: &ColumnType) -> Trouble {
+    let again = reading.input(index, input, ty).1.filter(|trouble| trouble.is_misfit);
     again.unwrap_or_else(|| about_data(index, Error::argument("the file changed while it was read")))
 }

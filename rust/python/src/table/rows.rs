@@ -105,8 +105,8 @@ type Unread = (usize, Error, bool);
 
 impl Reading<'_> {
     /// Reads an input up to its damage. The rows begin with columns of type `ty`.
-    pub fn input<const JSON: bool>(&self, index: usize, input: &Input, ty: &ColumnType) -> Outcome {
-        let from = From::<JSON> { reading: self, index, ty };
+    pub fn input(&self, index: usize, input: &Input, ty: &ColumnType) -> Outcome {
+        let from = From { reading: self, index, ty };
         let path = match input {
             Input::Bytes(bytes) => return from.bytes(bytes),
             Input::File(path) => path,
@@ -168,12 +168,12 @@ impl Reading<'_> {
     }
 
     /// Reads rows up to one that cannot be read.
-    fn rows_in<'b, const JSON: bool>(
+    fn rows_in<'b>(
         &'b self,
-        bytes: &[u8],
+        bytes: &'b [u8],
         ranges: &[Range<usize>],
         ty: &ColumnType,
-    ) -> (Columns<'b, JSON>, Option<Unread>) {
+    ) -> (Columns<'b>, Option<Unread>) {
         let (columns, unread) = self.try_rows(bytes, ranges, ty);
         let Some((row, error, is_misfit)) = unread else { return (columns, None) };
         // Columns may have parts of the row that could not be read.
@@ -181,13 +181,13 @@ impl Reading<'_> {
         (self.try_rows(bytes, whole, ty).0, Some((row, error, is_misfit)))
     }
 
-    fn try_rows<'b, const JSON: bool>(
+    fn try_rows<'b>(
         &'b self,
-        bytes: &[u8],
+        bytes: &'b [u8],
         ranges: &[Range<usize>],
         ty: &ColumnType,
-    ) -> (Columns<'b, JSON>, Option<Unread>) {
-        let mut columns = Columns::new(ty, self.mixes, self.padding);
+    ) -> (Columns<'b>, Option<Unread>) {
+        let mut columns = Columns::new(ty, self.mixes, self.limits, self.padding);
         let mut fields = self.keys.as_ref().map(|keys| Fields::new(keys.clone()));
         let mut found = Vec::new();
         for (row, range) in ranges.iter().enumerate() {
@@ -210,22 +210,24 @@ impl Reading<'_> {
     }
 
     #[inline]
-    fn whole_row<const JSON: bool>(&self, bytes: &[u8], columns: &mut Columns<'_, JSON>) -> Result<()> {
+    fn whole_row<'b>(&self, bytes: &'b [u8], columns: &mut Columns<'b>) -> Result<()> {
+        columns.begin_row(bytes);
         Decoder::new(bytes, Strictness::Strict, self.limits).decode_only(columns)?;
         if std::mem::take(&mut columns.may_repeat_keys) {
             validate(bytes, self.limits)?;
         }
-        columns.end_row(bytes, self.limits)
+        columns.end_row()
     }
 
     #[inline]
-    fn row_of_fields<const JSON: bool>(
+    fn row_of_fields<'b>(
         &self,
-        bytes: &[u8],
+        bytes: &'b [u8],
         found: &[Option<View<'_>>],
-        columns: &mut Columns<'_, JSON>,
+        columns: &mut Columns<'b>,
     ) -> Result<()> {
-        columns.begin_row()?;
+        columns.begin_row(bytes);
+        columns.open_row()?;
         let mut spent = Spent::default();
         for (place, field) in found.iter().enumerate() {
             let Some(field) = field else { continue };
@@ -241,18 +243,18 @@ impl Reading<'_> {
                 None => error,
             })?;
         }
-        columns.end_row(bytes, self.limits)
+        columns.end_row()
     }
 }
 
 /// The reading of one input.
-struct From<'a, const JSON: bool> {
+struct From<'a> {
     reading: &'a Reading<'a>,
     index: usize,
     ty: &'a ColumnType,
 }
 
-impl<const JSON: bool> From<'_, JSON> {
+impl From<'_> {
     fn trouble(&self, record: Option<u64>, reason: Reason, is_misfit: bool) -> Trouble {
         Trouble { input: self.index, record, reason, is_misfit }
     }
@@ -318,7 +320,7 @@ impl<const JSON: bool> From<'_, JSON> {
     /// Reads some rows.
     fn batch(&self, bytes: &[u8], rows: &Rows, batch: Range<usize>) -> (Option<Chunk>, Option<Trouble>) {
         let start = batch.start;
-        let (columns, unread) = self.reading.rows_in::<JSON>(bytes, &rows.ranges[batch], self.ty);
+        let (columns, unread) = self.reading.rows_in(bytes, &rows.ranges[batch], self.ty);
         let chunk = (columns.len() > 0).then(|| {
             let ty = columns.ty(ROWS);
             Chunk { input: self.index, ty, columns: columns.into_columns() }

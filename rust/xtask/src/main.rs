@@ -147,6 +147,7 @@ fn execute(command: Command) -> Result<bool> {
         Command::Demo { dir, extra } => demo::run(at, &ready(at)?, dir, &extra)?,
         Command::Test { from } => return Ok(test::all(at, from.as_deref())),
         Command::Suite(options) => drop(suite::run(at, &ready(at)?, &options)?),
+        Command::Bench(bench::Options { python: true, .. }) => python_package::speed(at)?,
         Command::Bench(options) => bench::run(at, &ready(at)?, &options)?,
         Command::Soak(options) => return soak::run(at, &options),
         Command::Definitions => definitions::run(at)?,

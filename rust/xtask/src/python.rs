@@ -1,5 +1,5 @@
-//! Finds or installs a Python with the packages that tests need: the official protobuf implementation, or those for the
-//! tests of our own package.
+//! Finds or installs a Python with the packages that tests need: the official protobuf implementation, or those for our
+//! own package.
 
 use std::fs::{self, File};
 use std::ops::RangeInclusive;
@@ -29,6 +29,13 @@ pub const PROTOBUF: Requirements =
 /// The packages for the tests of `rust/python`.
 pub const VARIANT: Requirements =
     Requirements { file: "rust/python/tests/requirements.txt", folder: "variant", minors: 11..=14 };
+
+/// Ray, beside the packages of `VARIANT`.
+pub const RAY: Requirements =
+    Requirements { file: "rust/python/tests/ray_requirements.txt", folder: "ray", ..VARIANT };
+/// What the package is measured against, beside the packages of `VARIANT`.
+pub const SPEED: Requirements =
+    Requirements { file: "rust/python/tests/speed_requirements.txt", folder: "speed", ..VARIANT };
 
 /// The packages to unpack if the machine has no suitable Python.
 const PACKAGES: [&str; 2] = ["python3", "python3-pip"];

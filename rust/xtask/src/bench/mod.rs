@@ -1,7 +1,7 @@
 //! `cargo xtask bench`: measures the codec against the engine's own functions, in the real engine.
 //!
 //! Each workload runs in its own process (`godot-project/bench/main.gd`), which alternates between engine and
-//! codec. `--snapshots` measures snapshots instead.
+//! codec. `--snapshots` measures snapshots instead, and `--python` the Python package, without the engine.
 
 mod chart;
 mod page;
@@ -45,6 +45,9 @@ pub struct Options {
     /// Measure snapshots, beside packing by hand and MultiplayerSynchronizer
     #[arg(long, conflicts_with_all = ["only", "data", "document"])]
     pub snapshots: bool,
+    /// Measure the Python package beside orjson and pyarrow
+    #[arg(long, exclusive = true)]
+    pub python: bool,
 }
 
 const FULL: Pace = Pace { pairs: 15, seconds: 1.0 };

@@ -4,6 +4,7 @@
 mod fuzz;
 mod kill;
 mod protobuf;
+mod ray;
 mod script;
 mod snapshots;
 mod valgrind;
@@ -68,6 +69,12 @@ const ACTIVITIES: &[Activity] = &[
         snapshots::run,
     )
     .test(&[(Direct, 100_000)]),
+    activity(
+        "ray",
+        "rounds",
+        "tables of many files, read by workers of Ray, also if one dies, beside a single process",
+        ray::run,
+    ),
     activity("worst", "seconds", "search for packets that take much time or memory", script::search),
     activity("fuzz", "executions", "libFuzzer on every target of tests/fuzz", fuzz::run),
     activity("panics", "calls", "a panic in every method; none must reach the script", |on, _| {

@@ -145,7 +145,12 @@ impl Texts {
     }
 }
 
-fn list(element: FieldRef, ends: Vec<i32>, elements: ArrayRef, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+fn list(
+    element: FieldRef,
+    ends: Vec<i32>,
+    elements: ArrayRef,
+    nulls: Option<NullBuffer>,
+) -> Result<ArrayRef> {
     let list = ListArray::try_new(element, OffsetBuffer::new(ends.into()), elements, nulls);
     Ok(Arc::new(list.map_err(failed)?))
 }

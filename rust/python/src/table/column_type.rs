@@ -67,8 +67,12 @@ impl ColumnType {
             (Int { is_wide }, Int { is_wide: other }) => Int { is_wide: is_wide || other },
             (Float, int) | (int, Float) if int == exact => Float,
             (Text(ty), Text(other)) => Text(if ty == other { ty } else { VariantType::String }),
-            (Vector(ty, precision), Vector(other, wider)) if ty == other => Vector(ty, widest(precision, wider)),
-            (Packed(ty, precision), Packed(other, wider)) if ty == other => Packed(ty, widest(precision, wider)),
+            (Vector(ty, precision), Vector(other, wider)) if ty == other => {
+                Vector(ty, widest(precision, wider))
+            }
+            (Packed(ty, precision), Packed(other, wider)) if ty == other => {
+                Packed(ty, widest(precision, wider))
+            }
             (List(element), List(other)) => List(Box::new(element.merged(*other, json)?)),
             (Struct(empty), map @ Map(_)) | (map @ Map(_), Struct(empty)) if empty.fields.is_empty() => map,
             (Struct(fields), Struct(other)) => Struct(fields.merged(other, json)?),
@@ -128,7 +132,8 @@ pub fn widest(one: Precision, other: Precision) -> Precision {
 
 impl StructType {
     fn merged(mut self, other: Self, json: bool) -> Option<Self> {
-        let places: HashMap<_, _> = self.fields.iter().zip(0..).map(|((name, _), at)| (name.clone(), at)).collect();
+        let places: HashMap<_, _> =
+            self.fields.iter().zip(0..).map(|((name, _), at)| (name.clone(), at)).collect();
         for (name, ty) in other.fields {
             match places.get(&name) {
                 Some(&at) => {
@@ -293,7 +298,8 @@ impl ColumnType {
     /// All types without parts.
     fn plain() -> impl Iterator<Item = Self> {
         let simple = [Self::Bool, Self::Int { is_wide: false }, Self::Float, Self::Bytes, Self::Json];
-        let ids = [Self::Id(VariantType::Rid), Self::Id(VariantType::Object), Self::Text(VariantType::Signal)];
+        let ids =
+            [Self::Id(VariantType::Rid), Self::Id(VariantType::Object), Self::Text(VariantType::Signal)];
         let others = VariantType::ALL.iter().filter_map(|ty| match ty.shape() {
             Shape::Text | Shape::NodePath => Some(Self::Text(*ty)),
             Shape::Fixed(..) => Some(Self::Vector(*ty, Precision::Single)),

@@ -58,7 +58,8 @@ impl Texts {
 }
 
 fn end(count: usize) -> Result<i32> {
-    i32::try_from(count).map_err(|_| Error::argument("2^31 bytes or elements in a column of one batch of rows"))
+    i32::try_from(count)
+        .map_err(|_| Error::argument("2^31 bytes or elements in a column of one batch of rows"))
 }
 
 /// The fields of Dictionaries.
@@ -175,7 +176,9 @@ impl Data {
             Self::Float(values) => values.resize(values.len() + count, 0.0),
             Self::Id(_, values) => values.resize(values.len() + count, 0),
             Self::Vector(ty, precision, le) => le.extend_zeros(count * ty.lanes_bytes(*precision)),
-            Self::Text(_, Texts { ends, .. }) | Self::Bytes(Texts { ends, .. }) | Self::Json(Texts { ends, .. }) => {
+            Self::Text(_, Texts { ends, .. })
+            | Self::Bytes(Texts { ends, .. })
+            | Self::Json(Texts { ends, .. }) => {
                 repeat(ends, count);
             }
             Self::Packed(_, _, ends, _) | Self::List(ends, _) | Self::Map(ends, _) => repeat(ends, count),
@@ -223,7 +226,9 @@ impl<'a, const JSON: bool> Columns<'a, JSON> {
             ColumnType::Json => Data::Json(texts()),
             ColumnType::Id(ty) => Data::Id(*ty, Vec::new()),
             ColumnType::Vector(ty, precision) => Data::Vector(*ty, *precision, MutableBuffer::new(0)),
-            ColumnType::Packed(ty, precision) => Data::Packed(*ty, *precision, vec![0], MutableBuffer::new(0)),
+            ColumnType::Packed(ty, precision) => {
+                Data::Packed(*ty, *precision, vec![0], MutableBuffer::new(0))
+            }
             ColumnType::List(element) => Data::List(vec![0], self.add(element, false)),
             ColumnType::Map(entry) => {
                 Data::Map(vec![0], [self.add(&entry[0], true), self.add(&entry[1], false)])
@@ -719,7 +724,12 @@ impl<const JSON: bool> Sink for Columns<'_, JSON> {
         self.close(array)
     }
 
-    fn begin_dictionary(&mut self, _len: usize, _key: ElementType<'_>, _value: ElementType<'_>) -> Result<Id> {
+    fn begin_dictionary(
+        &mut self,
+        _len: usize,
+        _key: ElementType<'_>,
+        _value: ElementType<'_>,
+    ) -> Result<Id> {
         self.open(&ColumnType::Struct(StructType::default()))
     }
 

@@ -277,7 +277,10 @@ fn chosen(schema: Option<&Bound<'_, PyDict>>, columns: Option<Vec<String>>) -> P
 fn one_of(option: &str, value: &str, values: [&str; 2]) -> PyResult<bool> {
     match values.iter().position(|known| *known == value) {
         Some(index) => Ok(index == 1),
-        None => Err(PyValueError::new_err(format!("{option}={value:?}: expected {:?} or {:?}", values[0], values[1]))),
+        None => Err(PyValueError::new_err(format!(
+            "{option}={value:?}: expected {:?} or {:?}",
+            values[0], values[1]
+        ))),
     }
 }
 

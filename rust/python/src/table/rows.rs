@@ -216,7 +216,9 @@ impl Reading<'_> {
         let mut found = Vec::new();
         for (row, range) in ranges.iter().enumerate() {
             let read = match &mut fields {
-                None => self.whole_row(&bytes[range.clone()], &mut columns).map_err(|error| error.shifted(range.start)),
+                None => self
+                    .whole_row(&bytes[range.clone()], &mut columns)
+                    .map_err(|error| error.shifted(range.start)),
                 Some(fields) => View::at_spot(bytes, self.limits, Spot::of(range.clone())).and_then(|view| {
                     fields.read(&view, &mut found)?;
                     self.row_of_fields(bytes, &found, &mut columns)

@@ -4,7 +4,7 @@
 //! import libraries and unwinder, and the names that Android's libraries export.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
@@ -25,28 +25,33 @@ const MAC_LIBRARIES: [&str; 4] = ["libSystem", "libc", "libiconv", "libm"];
 pub const ANDROID_PAGE: u64 = 16 * 1024;
 const LIMIT: Duration = Duration::from_secs(600);
 
-/// Links the release library, and returns its path.
+/// Links the library, and returns its path.
 pub fn library(toolchain: &Toolchain<'_>, platform: &Platform, system: System) -> Result<PathBuf> {
-    let mut cargo = toolchain.release(platform, &["build", "--release"]);
+    let slice = |triple| slice(toolchain, &Platform { triple, ..*platform }, system);
+    let slices: Vec<PathBuf> = platform.triples().iter().copied().map(slice).collect::<Result<_>>()?;
+    match slices.as_slice() {
+        [one] => Ok(one.clone()),
+        _ => joined(toolchain, &slices, &build::file_name(platform.triple)?),
+    }
+}
+
+/// Links the library for one processor.
+fn slice(toolchain: &Toolchain<'_>, platform: &Platform, system: System) -> Result<PathBuf> {
+    let mut cargo = toolchain.release(platform, &["rustc", "--release"]);
     let flags = match system {
         System::Mac => {
             // Rust strips Mac libraries with this program.
             toolchain.sandbox.alternative("rust-objcopy", "llvm-objcopy")?;
             cargo.env("SDKROOT", mac_kit(toolchain)?);
-            Vec::new()
+            vec!["-Clink-arg=--target=arm64-apple-macosx".to_owned()]
         }
         System::Windows => windows_flags(toolchain)?,
         System::Android => android_flags(toolchain, platform)?,
     };
-    cargo.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"));
+    // clang starts the linker, because the compiler describes dynamic libraries only to C compilers.
+    cargo.args(["--", "-Clinker=clang", "-Clink-arg=-fuse-ld=lld"]).args(flags);
     run::through(&mut cargo)?;
-    let file = build::file_name(platform.triple)?;
-    let slices: Vec<PathBuf> =
-        platform.triples().iter().map(|triple| toolchain.built(triple, &file)).collect();
-    match slices.as_slice() {
-        [one] => Ok(one.clone()),
-        _ => joined(toolchain, &slices, &file),
-    }
+    Ok(toolchain.built(platform.triple, &build::file_name(platform.triple)?))
 }
 
 /// Compiles a static library, and returns its path.
@@ -68,16 +73,22 @@ fn mac_kit(toolchain: &Toolchain<'_>) -> Result<PathBuf> {
     let kit = toolchain.folder("mac");
     let folder = kit.join("usr/lib");
     fs::create_dir_all(&folder)?;
-    let description = zig(toolchain)?.join("lib/libc/darwin/libSystem.tbd");
+    let description = fs::read_to_string(zig(toolchain)?.join("lib/libc/darwin/libSystem.tbd"))?;
+    // LLVM 21 does not know this processor. Its libraries export what those for arm64 do.
+    let description = description.replace("arm64e.x1-", "arm64-");
     for name in MAC_LIBRARIES {
-        fs::copy(&description, folder.join(name).with_extension("tbd"))?;
+        fs::write(folder.join(name).with_extension("tbd"), &description)?;
     }
     Ok(kit)
 }
 
 fn windows_flags(toolchain: &Toolchain<'_>) -> Result<Vec<String>> {
-    let mut flags = vec!["-Clink-arg=-marm64pe".to_owned()];
+    let mut flags = vec!["-Clink-args=--target=aarch64-w64-mingw32 -nostartfiles".to_owned()];
     let folder = parts_folder(toolchain, "aarch64-windows-gnu")?;
+    // Rust names these libraries. Zig has their contents in others.
+    for name in ["mingwex", "msvcrt"] {
+        fs::write(folder.join(format!("lib{name}.a")), "!<arch>\n")?;
+    }
     for file in crate::archive::files_under(&folder)? {
         // Rust names the unwinder itself.
         if !file.starts_with(UNWINDER) {
@@ -107,9 +118,10 @@ fn android_flags(toolchain: &Toolchain<'_>, platform: &Platform) -> Result<Vec<S
     }
     Ok(vec![
         format!("-Lnative={}", folder.display()),
+        format!("-Clink-args=--target={architecture}-linux-android24 -nostartfiles"),
         // Fails if Android's libraries lack a name that the library needs.
-        "-Clink-arg=-zdefs".to_owned(),
-        format!("-Clink-arg=-zmax-page-size={ANDROID_PAGE}"),
+        "-Clink-arg=-Wl,-zdefs".to_owned(),
+        format!("-Clink-arg=-Wl,-zmax-page-size={ANDROID_PAGE}"),
     ])
 }
 
@@ -125,16 +137,20 @@ fn parts_folder(toolchain: &Toolchain<'_>, target: &str) -> Result<PathBuf> {
     let mut zig = Command::new(zig(toolchain)?.join("zig"));
     zig.current_dir(&cache).envs([("ZIG_GLOBAL_CACHE_DIR", &cache), ("ZIG_LOCAL_CACHE_DIR", &cache)]);
     zig.args(["build-lib", "empty.c", "-dynamic", "-target", target, "-lc", "-lunwind", "--verbose-link"]);
-    // Rust brings its own.
-    zig.args(["-fno-compiler-rt", "-fno-ubsan-rt"]);
+    zig.arg("-fno-ubsan-rt");
+    if !target.contains("windows") {
+        // Rust brings its own. It lacks the check of the stack that Windows needs.
+        zig.arg("-fno-compiler-rt");
+    }
     let outcome = run::watch(&mut zig, Echo::Nothing, LIMIT)?;
     ensure!(outcome.bad_end().is_none(), "Zig says:\n{}", outcome.log);
-    for part in outcome.log.split_whitespace().map(Path::new) {
-        let name = part.file_name().unwrap_or_default().to_string_lossy();
-        let is_part = part.is_absolute() && [".obj", ".lib", ".a"].iter().any(|end| name.ends_with(end));
-        if is_part && name != "empty.obj" {
-            let name = if name == "unwind.lib" { UNWINDER } else { &*name };
-            fs::copy(part, folder.join(name))?;
+    // The last line is the command that links the library. Its paths are relative to the folder.
+    for part in outcome.log.lines().last().unwrap_or_default().split_whitespace() {
+        let name = part.rsplit('/').next().unwrap_or(part);
+        let is_file = !part.starts_with('-') && [".obj", ".lib", ".a"].iter().any(|end| name.ends_with(end));
+        if is_file && name != "empty.obj" {
+            let name = if name == "unwind.lib" { UNWINDER } else { name };
+            fs::copy(cache.join(part), folder.join(name))?;
         }
     }
     ensure!(folder.join(UNWINDER).is_file(), "Zig named no unwinder:\n{}", outcome.log);

@@ -100,8 +100,8 @@ const COMPILES_GODOT: &[&str] = &[
     "xz-utils",
 ];
 
-/// The linkers, and the tools that check what they linked.
-const LLVM: &[&str] = &["lld", "llvm"];
+/// The linkers, the compiler that starts them, and the tools that check what they linked.
+const LLVM: &[&str] = &["clang", "lld", "llvm"];
 
 const NONE: Platform = Platform {
     name: "",

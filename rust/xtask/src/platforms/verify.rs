@@ -60,7 +60,7 @@ fn mac(ask: Ask<'_>, processor: &str, oldest: &str) -> Result<()> {
     let names = ask("llvm-nm", &[&NAMES[..], &[&processor_option]].concat())?;
     expect_entry(names.lines(), &format!("_{ENTRY}"))?;
 
-    let commands = ask("llvm-otool", &["-arch", processor, "-l"])?;
+    let commands = ask("llvm-objdump", &["--macho", &processor_option, "--private-headers"])?;
     let commands: Vec<&str> = commands.split("Load command").collect();
     let values = |command: &str, key: &str| -> Vec<&str> {
         let named = commands.iter().filter(|text| text.contains(&format!("cmd {command}\n")));

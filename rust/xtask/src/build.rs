@@ -15,7 +15,7 @@ pub const MAC_UNIVERSAL: &str = "universal-apple-darwin";
 pub const WEB: &str = "wasm32-unknown-emscripten";
 const NO_THREADS: &str = "no-threads";
 const FAULTS: &str = "fault-injection";
-const MAC_TARGETS: [&str; 2] = ["aarch64-apple-darwin", "x86_64-apple-darwin"];
+pub const MAC_TARGETS: [&str; 2] = ["aarch64-apple-darwin", "x86_64-apple-darwin"];
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Profile {
@@ -122,6 +122,12 @@ pub fn choose(cargo: &mut Command, build: &Build) {
     }
     if let Some(api) = &build.double {
         cargo.env("GODOT4_GDEXTENSION_JSON", api);
+    }
+    if build.target.as_deref().is_some_and(|triple| triple.ends_with("-apple-darwin")) {
+        // The oldest system that Godot 4.6 runs on; for arm64, the compiler raises it to 11.0.
+        cargo.env("MACOSX_DEPLOYMENT_TARGET", "10.13");
+        // Otherwise, the library would contain the path of this machine's target folder as its name.
+        cargo.env("CARGO_PROFILE_RELEASE_RPATH", "true");
     }
     if build.target.as_deref() == Some(WEB) {
         // No prebuilt standard library has atomics or supports side modules, so Cargo also compiles the

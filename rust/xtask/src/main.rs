@@ -87,12 +87,8 @@ enum Command {
     Definitions,
     /// Rewrite the vectors from the engines, and the generated pages from the code
     Accept(accept::Options),
-    /// Write the zip for users, with every library that has been built
-    Package {
-        /// The path of the zip [default: target/package/fast_variant_codec-VERSION.zip]
-        #[arg(long, value_name = "FILE")]
-        out: Option<PathBuf>,
-    },
+    /// Write the zip for users, with every library that the .gdextension file names
+    Package(package::Options),
     /// Install the addon in a new project as a user does, and use it in the editor and in an exported game
     Trial(trial::Options),
     /// Build the library for every platform, run what this machine can run, and print a table
@@ -153,8 +149,8 @@ fn execute(command: Command) -> Result<bool> {
         Command::Definitions => definitions::run(at)?,
         Command::Docs => println!("{}", docs::run(at, &ready(at)?)?),
         Command::Accept(options) => accept::run(at, &options)?,
-        Command::Package { out } => {
-            println!("{}", package::contents(at, &package::write(at, out)?)?);
+        Command::Package(options) => {
+            println!("{}", package::contents(at, &package::write(at, &options)?)?);
         }
         Command::Trial(options) => trial::run(at, &options)?,
         Command::Platforms(options) => return platforms::run(at, &options),

@@ -1,6 +1,6 @@
 //! The zip that users install.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use indicatif::DecimalBytes;
 use pulldown_cmark::{Event, Parser, Tag};
 use sha2::{Digest, Sha256};
 
-use crate::archive::{self, Entry};
+use crate::archive::{self, Entry, Size};
 use crate::notices;
 use crate::progress::Progress;
 use crate::workspace::{EXTENSION, Workspace};
@@ -19,9 +19,28 @@ pub const DOCUMENTS: &str = "docs/";
 /// The parts of `docs/` that the zip leaves out.
 const NOT_FOR_USERS: [&str; 4] = ["architecture.md", "gdvar.in/", "gdvar.out/", "testing.md"];
 
-/// Writes the zip to `out` or to the default path, and returns its path.
-pub fn write(workspace: &Workspace, out: Option<PathBuf>) -> Result<PathBuf> {
-    let out = match out {
+/// The zip to write.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Options {
+    /// The path of the zip [default: target/package/fast_variant_codec-VERSION.zip]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Also pack the libraries of these folders, each the addon's `bin` from another machine
+    #[arg(long, value_name = "DIR", num_args = 1..)]
+    from: Vec<PathBuf>,
+    /// Write a zip without libraries that the .gdextension file names
+    #[arg(long)]
+    partial: bool,
+}
+
+/// Writes the zip for tests on this machine, with the libraries that have been built.
+pub fn partial(workspace: &Workspace) -> Result<PathBuf> {
+    write(workspace, &Options { partial: true, ..Options::default() })
+}
+
+/// Writes the zip, and returns its path.
+pub fn write(workspace: &Workspace, options: &Options) -> Result<PathBuf> {
+    let out = match &options.out {
         Some(out) => std::path::absolute(out)?,
         None => workspace.target.join("package").join(format!("{EXTENSION}-{}.zip", workspace.version)),
     };
@@ -29,22 +48,37 @@ pub fn write(workspace: &Workspace, out: Option<PathBuf>) -> Result<PathBuf> {
     let addon = workspace.addon();
     let manifest = fs::read_to_string(addon.join(format!("{EXTENSION}.gdextension")))
         .context("the addon has no .gdextension file")?;
-    let files: Vec<String> = archive::files_under(&addon)?
-        .iter()
-        .map(|file| slashes(file))
-        .filter(|file| ships(file, &manifest))
+    let mut files = BTreeMap::new();
+    for file in archive::files_under(&addon)? {
+        let name = slashes(&file);
+        if ships(&name, &manifest) {
+            files.insert(name, addon.join(file));
+        }
+    }
+    for folder in &options.from {
+        add_libraries(folder, &manifest, &mut files)?;
+    }
+    let missing: Vec<String> = libraries(&manifest)
+        .into_iter()
+        .filter(|library| !files.keys().any(|file| is_in(file, library)))
         .collect();
     ensure!(
-        files.iter().any(|file| file.starts_with("bin/")),
+        missing.len() < libraries(&manifest).len(),
         "no library has been built for any platform: run `cargo xtask build` first"
+    );
+    ensure!(
+        options.partial || missing.is_empty(),
+        "the zip would lack libraries that the .gdextension file names: {}. Name the folders that have them after --from, or \
+         accept their absence with --partial",
+        missing.join(", ")
     );
 
     let name = |file: &str| format!("addons/{EXTENSION}/{file}");
     let mut entries = vec![Entry { name: name(NOTICES), bytes: notices::write(workspace)?.into_bytes() }];
-    for file in &files {
-        let mut bytes = fs::read(addon.join(file)).with_context(|| format!("cannot read {file}"))?;
+    for (file, path) in &files {
+        let mut bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
         if file == "README.md" {
-            bytes = with_platforms(&String::from_utf8(bytes)?, &files)?.into_bytes();
+            bytes = with_platforms(&String::from_utf8(bytes)?, files.keys())?.into_bytes();
         }
         entries.push(Entry { name: name(file), bytes });
     }
@@ -58,12 +92,38 @@ pub fn write(workspace: &Workspace, out: Option<PathBuf>) -> Result<PathBuf> {
     Ok(out)
 }
 
+/// Adds the libraries of a folder that is another machine's `bin`.
+fn add_libraries(folder: &Path, manifest: &str, files: &mut BTreeMap<String, PathBuf>) -> Result<()> {
+    let mut is_empty = true;
+    for file in archive::files_under(folder)? {
+        let (name, path) = (format!("bin/{}", slashes(&file)), folder.join(&file));
+        if !ships(&name, manifest) {
+            continue;
+        }
+        is_empty = false;
+        if let Some(other) = files.insert(name, path.clone()) {
+            ensure!(
+                fs::read(&other)? == fs::read(&path)?,
+                "{} and {} differ; which one ships?",
+                other.display(),
+                path.display()
+            );
+        }
+    }
+    ensure!(
+        !is_empty,
+        "{} has no library that the .gdextension file names; expected a copy of the addon's folder `bin`",
+        folder.display()
+    );
+    Ok(())
+}
+
 /// The README of the zip, which names the platforms of the libraries in it.
-fn with_platforms(readme: &str, files: &[String]) -> Result<String> {
+fn with_platforms<'a>(readme: &str, files: impl Iterator<Item = &'a String>) -> Result<String> {
     const PLACE: &str = "<!-- platforms -->";
     ensure!(readme.contains(PLACE), "the addon's README has no place for the platforms: {PLACE}");
     let folders: BTreeSet<&str> =
-        files.iter().filter_map(|file| file.strip_prefix("bin/")?.split('/').next()).collect();
+        files.filter_map(|file| file.strip_prefix("bin/")?.split('/').next()).collect();
     let platforms: Vec<String> = folders.into_iter().map(platform).collect();
     Ok(readme.replace(PLACE, &format!("This zip has libraries for {}.", platforms.join(", "))))
 }
@@ -149,12 +209,13 @@ pub fn contents(workspace: &Workspace, zip: &Path) -> Result<String> {
     let held = archive::sizes(zip)?;
     let mut lines = vec![format!("{}: {}", zip.display(), DecimalBytes(fs::metadata(zip)?.len()))];
     for library in libraries(&manifest) {
-        let sizes = held.iter().find(|size| size.name.ends_with(&library));
-        lines.push(match sizes {
-            Some(size) => {
-                format!("  {library}: {}, {} packed", DecimalBytes(size.bytes), DecimalBytes(size.packed))
-            }
-            None => format!("  {library}: missing"),
+        let path = format!("addons/{EXTENSION}/{library}");
+        let parts: Vec<_> = held.iter().filter(|size| is_in(&size.name, &path)).collect();
+        let sum = |size: fn(&Size) -> u64| DecimalBytes(parts.iter().map(|part| size(part)).sum());
+        lines.push(if parts.is_empty() {
+            format!("  {library}: missing")
+        } else {
+            format!("  {library}: {}, {} packed", sum(|part| part.bytes), sum(|part| part.packed))
         });
     }
     Ok(lines.join("\n"))
@@ -174,10 +235,15 @@ fn libraries(manifest: &str) -> BTreeSet<String> {
     named.map(str::to_owned).collect()
 }
 
+/// Returns whether a file is this library, or part of it: an xcframework is a folder.
+fn is_in(file: &str, library: &str) -> bool {
+    file.strip_prefix(library).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 /// Returns whether an addon file ships. A file in `bin/` ships only if `manifest` names it.
 fn ships(file: &str, manifest: &str) -> bool {
     if file.starts_with("bin/") {
-        return manifest.contains(&format!("\"{file}\""));
+        return libraries(manifest).iter().any(|library| is_in(file, library));
     }
     let name = file.rsplit('/').next().unwrap_or(file);
     !name.starts_with('.') && !name.ends_with('~') && !name.ends_with(".tmp") && name != NOTICES

@@ -29,6 +29,9 @@ pub const PROTOBUF: Requirements =
 /// The packages for the tests of `rust/python`.
 pub const VARIANT: Requirements =
     Requirements { file: "rust/python/tests/requirements.txt", folder: "variant", minors: 11..=14 };
+/// The sources of systems' libraries, for `cargo xtask platforms`.
+pub const ZIG: Requirements =
+    Requirements { file: "rust/xtask/platforms/requirements.txt", folder: "zig", minors: 9..=15 };
 
 /// Ray, beside the packages of `VARIANT`.
 pub const RAY: Requirements =

@@ -124,7 +124,7 @@ fn run_all(workspace: &Workspace, from: Option<&str>, list: &mut Checklist) -> R
 
 impl Stage<'_> {
     fn zip(&self) -> Result<&Path> {
-        once(&self.zip, || package::write(self.workspace, None)).map(PathBuf::as_path)
+        once(&self.zip, || package::partial(self.workspace)).map(PathBuf::as_path)
     }
 }
 

@@ -84,7 +84,7 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<()> {
         Some(zip) => zip.clone(),
         None => {
             build::build(workspace, &Build::default())?;
-            package::write(workspace, None)?
+            package::partial(workspace)?
         }
     };
     let library = build::host_library_path()?;

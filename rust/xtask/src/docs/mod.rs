@@ -13,7 +13,7 @@ use crate::workspace::Workspace;
 
 /// Runs both checks in a new project.
 pub fn run(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
-    let trial = Trial::install(workspace, godot, &package::write(workspace, None)?)?;
+    let trial = Trial::install(workspace, godot, &package::partial(workspace)?)?;
     trial.first_open()?;
     Ok(snippets::check(&trial)? + help::check(&trial)?)
 }

@@ -3,9 +3,11 @@
 mod compile;
 mod double;
 mod engine;
+mod link;
 mod report;
 mod table;
 mod toolchain;
+mod verify;
 mod web;
 mod windows;
 mod wine;
@@ -17,6 +19,7 @@ use std::thread;
 use std::time::Instant;
 
 use anyhow::Result;
+use clap::builder::PossibleValuesParser;
 
 use crate::godot;
 use crate::judge::Tally;
@@ -28,12 +31,19 @@ use toolchain::Toolchain;
 /// The platforms to run.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Options {
-    /// Only these platforms [default: all]
-    #[arg(value_name = "NAME", value_parser = PLATFORMS.map(|platform| platform.name))]
+    /// Only these platforms, or all of a system, as in `android` [default: all]
+    #[arg(value_name = "NAME", value_parser = names())]
     names: Vec<String>,
     /// Update the table in docs/platforms.md
     #[arg(long)]
     write: bool,
+}
+
+/// The systems with several platforms, none of which has the system's name.
+const SYSTEMS: [&str; 3] = ["android", "linux", "windows"];
+
+fn names() -> PossibleValuesParser {
+    PLATFORMS.iter().map(|platform| platform.name).chain(SYSTEMS).into()
 }
 
 /// The number of concurrent platforms. The suites mostly use one core, so another platform can compile
@@ -46,7 +56,9 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
     let toolchain = Toolchain::open(workspace)?;
     let chosen: Vec<_> = PLATFORMS
         .iter()
-        .filter(|platform| options.names.is_empty() || options.names.iter().any(|name| name == platform.name))
+        .filter(|platform| {
+            options.names.is_empty() || options.names.iter().any(|name| platform.is_called(name))
+        })
         .map(|platform| named(platform.name))
         .collect();
     let (rows, failed) = run_each(&toolchain, &chosen);
@@ -142,6 +154,16 @@ fn one(toolchain: &Toolchain<'_>, platform: &'static Platform) -> Result<Row> {
         (Library::Checked, _) => {
             toolchain.check(&[platform])?;
             row.library = "types checked";
+        }
+        (Library::Linked(system), _) => {
+            let library = link::library(toolchain, platform, system)?;
+            verify::library(toolchain, system, &library)?;
+            row.library = "linked and checked";
+        }
+        (Library::Static, _) => {
+            let library = link::archive(toolchain, platform)?;
+            verify::archive(toolchain, &library)?;
+            row.library = "compiled, not linked";
         }
         (Library::Built, engine) => {
             let library = toolchain.library(platform)?;

@@ -6,12 +6,12 @@ use anyhow::Result;
 use comfy_table::presets::ASCII_MARKDOWN;
 use indicatif::HumanCount;
 
-use super::table::{Library, PLATFORMS, Platform, named};
+use super::table::{PLATFORMS, Platform, named};
 use crate::document;
 use crate::workspace::Workspace;
 
 const DOCUMENT: &str = "docs/platforms.md";
-const HEAD: &str = "| platform | library | engine-free tests | in a real engine |\n|---|---|---|---|";
+const HEAD: &str = "| platform | library | engine-free tests | in a real engine | `cargo xtask platforms …` |\n|---|---|---|---|---|";
 
 #[derive(Clone, Debug, Default)]
 pub struct Row {
@@ -61,13 +61,9 @@ pub fn write(workspace: &Workspace, rows: &[Row], failed: &[&str]) -> Result<()>
 }
 
 fn documented(platform: &Platform, row: &Row) -> String {
-    let by_workflow = if platform.ships && platform.library == Library::Checked {
-        "; job in the workflow, never run"
-    } else {
-        ""
-    };
     let tests = if row.tests.is_some() { "passed" } else { NOT_RUN };
-    format!("| {} | {}{by_workflow} | {tests} | {} |", platform.title, row.library, engine(platform, row))
+    let Platform { title, name, .. } = platform;
+    format!("| {title} | {} | {tests} | {} | `{name}` |", row.library, engine(platform, row))
 }
 
 const NOT_RUN: &str = "not run";

@@ -1,6 +1,6 @@
 //! The platforms.
 
-use crate::build::{Build, Profile, WEB};
+use crate::build::{Build, MAC_TARGETS, MAC_UNIVERSAL, Profile, WEB};
 
 /// The extent to which the library is built here.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -9,8 +9,19 @@ pub enum Library {
     Checked,
     /// Linked as it is released.
     Built,
+    /// Linked with LLVM's linker, and checked as the system's loader does. It cannot run here.
+    Linked(System),
+    /// Compiled to a static library, which the system's own tools link into a game.
+    Static,
     /// Not built: Godot 4 does not run there. Only the engine-free crates are built.
     Without,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum System {
+    Mac,
+    Windows,
+    Android,
 }
 
 /// The runner of the platform's programs.
@@ -61,8 +72,6 @@ pub struct Platform {
     pub engine: Engine,
     /// The program that runs the engine, if the engine does not run natively.
     pub under: &'static str,
-    /// Whether the addon has a library for the platform. The other platforms test an aspect of the format.
-    pub ships: bool,
 }
 
 /// The variables for tests in Node.js, which need access to the machine's files and a stack for the deepest
@@ -91,6 +100,9 @@ const COMPILES_GODOT: &[&str] = &[
     "xz-utils",
 ];
 
+/// The linkers, the compiler that starts them, and the tools that check what they linked.
+const LLVM: &[&str] = &["clang", "lld", "llvm"];
+
 const NONE: Platform = Platform {
     name: "",
     title: "",
@@ -104,7 +116,6 @@ const NONE: Platform = Platform {
     runner: Runner::Nothing,
     engine: Engine::Nothing,
     under: "",
-    ships: true,
 };
 
 /// Every platform, in the order of the table.
@@ -166,7 +177,6 @@ pub const PLATFORMS: [Platform; 14] = [
         ]],
         linker: "i686-linux-gnu-gcc",
         runner: Runner::Qemu("qemu-i386"),
-        ships: false,
         ..NONE
     },
     Platform {
@@ -183,7 +193,6 @@ pub const PLATFORMS: [Platform; 14] = [
         ]],
         linker: "arm-linux-gnueabihf-gcc",
         runner: Runner::Qemu("qemu-arm"),
-        ships: false,
         ..NONE
     },
     Platform {
@@ -201,7 +210,6 @@ pub const PLATFORMS: [Platform; 14] = [
         linker: "s390x-linux-gnu-gcc",
         library: Library::Without,
         runner: Runner::Qemu("qemu-s390x"),
-        ships: false,
         ..NONE
     },
     Platform {
@@ -220,8 +228,12 @@ pub const PLATFORMS: [Platform; 14] = [
     Platform {
         name: "windows-arm64",
         title: "Windows arm64",
-        triple: "aarch64-pc-windows-msvc",
+        // The workflow builds for `aarch64-pc-windows-msvc`, whose libraries only Microsoft has.
+        triple: "aarch64-pc-windows-gnullvm",
+        packages: &[LLVM],
+        linker: "ld.lld",
         compiles_std: true,
+        library: Library::Linked(System::Windows),
         ..NONE
     },
     Platform {
@@ -251,31 +263,42 @@ pub const PLATFORMS: [Platform; 14] = [
         ..NONE
     },
     Platform {
-        name: "macos-arm64",
-        title: "macOS arm64",
-        triple: "aarch64-apple-darwin",
+        name: "macos",
+        title: "macOS, arm64 and x86_64 in one file",
+        triple: MAC_UNIVERSAL,
+        packages: &[LLVM],
+        linker: "ld64.lld",
         compiles_std: true,
-        ..NONE
-    },
-    Platform {
-        name: "macos-x86_64",
-        title: "macOS x86_64",
-        triple: "x86_64-apple-darwin",
-        compiles_std: true,
+        library: Library::Linked(System::Mac),
         ..NONE
     },
     Platform {
         name: "android-arm64",
         title: "Android arm64",
         triple: "aarch64-linux-android",
+        packages: &[LLVM],
+        linker: "ld.lld",
         compiles_std: true,
+        library: Library::Linked(System::Android),
         ..NONE
     },
     Platform {
         name: "android-x86_64",
         title: "Android x86_64",
         triple: "x86_64-linux-android",
+        packages: &[LLVM],
+        linker: "ld.lld",
         compiles_std: true,
+        library: Library::Linked(System::Android),
+        ..NONE
+    },
+    Platform {
+        name: "ios",
+        title: "iOS arm64",
+        triple: "aarch64-apple-ios",
+        packages: &[LLVM],
+        compiles_std: true,
+        library: Library::Static,
         ..NONE
     },
 ];
@@ -296,6 +319,17 @@ impl Platform {
             // The web suites inject panics.
             faults: self.triple == WEB,
         }
+    }
+
+    /// The triples that Cargo knows.
+    pub fn triples(&self) -> &[&'static str] {
+        if self.triple == MAC_UNIVERSAL { &MAC_TARGETS } else { std::slice::from_ref(&self.triple) }
+    }
+
+    /// Returns whether this is the platform, or the system of the platform, that a command line names.
+    pub fn is_called(&self, name: &str) -> bool {
+        let is_platform = PLATFORMS.iter().any(|platform| platform.name == name);
+        self.name == name || (!is_platform && self.name.split('-').next() == Some(name))
     }
 
     /// Returns whether Cargo needs `BUILD_STD`. For the web, it does not: `build::choose` already passes

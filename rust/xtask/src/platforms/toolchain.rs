@@ -15,7 +15,7 @@ use crate::run::{self, Echo};
 use crate::sandbox::Sandbox;
 use crate::workspace::{self, Workspace};
 
-use super::table::Platform;
+use super::table::{Library, Platform};
 
 /// The compiler for every target. `rust-src` is for targets that compile the standard library.
 const COMPILER: [&str; 4] = ["cargo", "gcc", "rust-src", "rustc"];
@@ -128,16 +128,29 @@ impl<'a> Toolchain<'a> {
 
     /// Builds the release library for a platform, and returns its path.
     pub fn library(&self, platform: &Platform) -> Result<PathBuf> {
-        let mut cargo = self.cargo_for(platform, &["build", "--release"]);
+        run::through(&mut self.release(platform, &["build", "--release"]))?;
+        Ok(self.built(platform.triple, &build::file_name(platform.triple)?))
+    }
+
+    /// Cargo's command for the release library.
+    pub fn release(&self, platform: &Platform, action: &[&str]) -> Command {
+        let mut cargo = self.cargo_for(platform, action);
         // Link-time optimisation takes minutes for each platform; other tests cover it on this machine.
         cargo.envs([("CARGO_PROFILE_RELEASE_LTO", "off"), ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16")]);
+        if matches!(platform.library, Library::Linked(_) | Library::Static) {
+            // Saves minutes. Nothing of these libraries runs.
+            cargo.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0");
+        }
         build::choose(&mut cargo, &platform.build());
         if platform.lacks_std() {
             cargo.arg(BUILD_STD);
         }
-        run::through(&mut cargo)?;
-        let folder = self.folder.join("target").join(platform.triple).join("release");
-        Ok(folder.join(build::file_name(platform.triple)?))
+        cargo
+    }
+
+    /// The path of a file that Cargo built for a target.
+    pub fn built(&self, triple: &str, file: &str) -> PathBuf {
+        self.folder.join("target").join(triple).join("release").join(file)
     }
 
     /// Builds the tests of the engine-free crates, and runs them as programs of the platform.

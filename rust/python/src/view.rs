@@ -222,7 +222,13 @@ impl View {
         match self.find(py, key)? {
             Some(found) => Ok(found),
             None if self.r#type(py)?.ends_with("Array") => {
-                Err(PyIndexError::new_err(format!("no element {}", key.repr()?)))
+                let advice = match (&self.place, key.is_instance_of::<PyString>()) {
+                    (Viewed::Records(_), true) => {
+                        "; the file has records, so begin with the index of one: view[0]"
+                    }
+                    _ => "",
+                };
+                Err(PyIndexError::new_err(format!("no element {}{advice}", key.repr()?)))
             }
             None => Err(PyKeyError::new_err(key.clone().unbind())),
         }

@@ -53,6 +53,8 @@ class Files(unittest.TestCase):
         self.assertEqual(list(gv.records(self.path)), [1, {"@zstd": 2}, "x"])
         self.assertEqual(list(gv.records(self.path, start=1, stop=2)), [{"@zstd": 2}])
         self.assertEqual(gv.View(self.path)[1]["@zstd"], 2)
+        with self.assertRaisesRegex(IndexError, r"view\[0\]"):
+            gv.View(self.path)["@zstd"]
         self.assertEqual(gv.View(self.path).value(), [1, {"@zstd": 2}, "x"])
         data = bytearray(self.path.read_bytes())
         data[-24] ^= 1

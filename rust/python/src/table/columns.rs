@@ -25,6 +25,8 @@ pub struct Column {
     pub data: Data,
     /// The map whose keys it has. They are never null.
     key_of: Option<Id>,
+    /// Whether the type was given, and did not follow from the values.
+    is_given: bool,
 }
 
 /// The values of a column. The offsets are those of the ends, after a zero. Builders have the nulls, too.
@@ -133,7 +135,7 @@ pub struct Columns<'a> {
     padded: u64,
     /// Whether values of types that do not unify become JSON.
     mixes: bool,
-    /// Whether the last error was a value that a column cannot hold.
+    /// Whether the last error was about the columns, not the bytes.
     pub is_misfit: bool,
     /// Whether a row may have had the same key twice.
     pub may_repeat_keys: bool,
@@ -217,12 +219,19 @@ impl<'a> Columns<'a> {
             bytes: &[],
         };
         columns.add(ty, None);
+        columns.columns.iter_mut().for_each(|column| column.is_given = !matches!(column.data, Data::Unknown));
         columns
     }
 
     fn add(&mut self, ty: &ColumnType, key_of: Option<Id>) -> Id {
         let id = self.columns.len() as Id;
-        self.columns.push(Column { len: 0, nulls: NullBufferBuilder::new(0), data: Data::Unknown, key_of });
+        self.columns.push(Column {
+            len: 0,
+            nulls: NullBufferBuilder::new(0),
+            data: Data::Unknown,
+            key_of,
+            is_given: false,
+        });
         self.at(id).data = self.data_of(ty, id);
         id
     }
@@ -356,7 +365,9 @@ impl<'a> Columns<'a> {
             column.push_nulls(missing);
             self.padded += (missing * width) as u64;
             if self.padded > 1 << 20 {
-                self.padding.take(std::mem::take(&mut self.padded))?;
+                let taken = self.padding.take(std::mem::take(&mut self.padded));
+                self.is_misfit |= taken.is_err();
+                taken?;
             }
         } else if column.len > row {
             // The codec finds the key that repeats.
@@ -416,14 +427,15 @@ impl<'a> Columns<'a> {
     /// Changes the type of a column so that it holds values of `ty`, too. Returns whether it does.
     #[cold]
     fn change(&mut self, id: Id, ty: &ColumnType) -> Result<bool> {
-        match (&mut self.columns[id as usize].data, ty) {
+        let is_given = self.at(id).is_given;
+        match (&mut self.at(id).data, ty) {
             (Data::Unknown, ty) => {
                 let mut data = self.data_of(ty, id);
                 let column = self.at(id);
                 data.push_nothing(column.len);
                 column.data = data;
             }
-            (Data::Int { values, is_wide: false }, ColumnType::Float) => {
+            (Data::Int { values, is_wide: false }, ColumnType::Float) if !is_given => {
                 let floats = values.iter().map(|int| *int as f64).collect();
                 self.at(id).data = Data::Float(floats);
             }

@@ -150,6 +150,12 @@ pub fn read_table(
         pool.install(|| {
             let all = All::read(&reading, &inputs, ty)?;
             let arrow = arrow_schema(&all.ty, include_file_paths);
+            if let Some(name) = include_file_paths
+                && arrow.fields().iter().filter(|field| field.name() == name).count() > 1
+            {
+                let reason = format!("`include_file_paths` {name:?} is the name of a column, too");
+                return Err(about_data(0, Error::argument(reason)));
+            }
             let batch = |chunk: Chunk| {
                 let file = include_file_paths.map(|_| inputs[chunk.input].name().unwrap_or_default());
                 let arrays = Arrays { columns: chunk.columns, padding: &padding };

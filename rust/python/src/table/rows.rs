@@ -81,11 +81,13 @@ pub enum Reason {
 
 impl Trouble {
     pub fn exception(&self, py: Python<'_>, inputs: &[Input]) -> PyErr {
-        match (&self.reason, &inputs[self.input]) {
-            (Reason::File(failure), Input::File(path)) => failed(py, path, failure),
+        let input = inputs.get(self.input);
+        match (&self.reason, input) {
+            (Reason::File(failure), Some(Input::File(path))) => failed(py, path, failure),
             (Reason::File(failure), _) => Place::default().failed(py, "FILE_ERROR", &failure.to_string()),
             (Reason::Data(error), input) => {
-                Place { file: input.name().as_deref(), record: self.record }.exception(py, error)
+                let file = input.and_then(Input::name);
+                Place { file: file.as_deref(), record: self.record }.exception(py, error)
             }
         }
     }
@@ -106,7 +108,7 @@ type Unread = (usize, Error, bool);
 impl Reading<'_> {
     /// Reads an input up to its damage. The rows begin with columns of type `ty`.
     pub fn input(&self, index: usize, input: &Input, ty: &ColumnType) -> Outcome {
-        let from = From { reading: self, index, ty };
+        let from = Reader { reading: self, index, ty };
         let path = match input {
             Input::Bytes(bytes) => return from.bytes(bytes),
             Input::File(path) => path,
@@ -164,6 +166,11 @@ impl Reading<'_> {
             None => view,
             Some(path) => view.following_tags()?.at(path)?,
         };
+        if view.ty() != VariantType::Array {
+            let error = Error::new(ErrorKind::UnexpectedType { expected: "Array", found: view.ty() });
+            let path = path.unwrap_or_default().iter().rev();
+            return Err(path.fold(error, |error, key| error.inside(key.step())));
+        }
         view.elements()?.map(|element| element?.range()).collect::<Result<_>>().map(Some)
     }
 
@@ -247,14 +254,14 @@ impl Reading<'_> {
     }
 }
 
-/// The reading of one input.
-struct From<'a> {
+/// Reads one input.
+struct Reader<'a> {
     reading: &'a Reading<'a>,
     index: usize,
     ty: &'a ColumnType,
 }
 
-impl From<'_> {
+impl Reader<'_> {
     fn trouble(&self, record: Option<u64>, reason: Reason, is_misfit: bool) -> Trouble {
         Trouble { input: self.index, record, reason, is_misfit }
     }

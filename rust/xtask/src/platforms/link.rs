@@ -95,13 +95,13 @@ fn mac_kit(toolchain: &Toolchain<'_>) -> Result<PathBuf> {
 }
 
 fn windows_flags(toolchain: &Toolchain<'_>) -> Result<Vec<String>> {
-    let mut flags = vec!["-Clink-args=--target=aarch64-w64-mingw32 -nostartfiles".to_owned()];
+    let mut flags = vec!["-Clink-args=--target=aarch64-w64-mingw32 -nostdlib".to_owned()];
     let starter = toolchain.folder("linker.sh");
     executable(&starter, NAMELESS)?;
     flags.push(format!("-Clinker={}", starter.display()));
     let folder = parts_folder(toolchain, "aarch64-windows-gnu")?;
     // Rust names these libraries. Zig has their contents in others.
-    for name in ["mingwex", "msvcrt"] {
+    for name in ["mingw32", "mingwex", "msvcrt"] {
         fs::write(folder.join(format!("lib{name}.a")), "!<arch>\n")?;
     }
     for file in crate::archive::files_under(&folder)? {
@@ -156,8 +156,11 @@ fn parts_folder(toolchain: &Toolchain<'_>, target: &str) -> Result<PathBuf> {
     zig.current_dir(&cache).envs([("ZIG_GLOBAL_CACHE_DIR", &cache), ("ZIG_LOCAL_CACHE_DIR", &cache)]);
     zig.args(["build-lib", "empty.c", "-dynamic", "-target", target, "-lc", "-lunwind", "--verbose-link"]);
     zig.arg("-fno-ubsan-rt");
-    if !target.contains("windows") {
-        // Rust brings its own. It lacks the check of the stack that Windows needs.
+    if target.contains("windows") {
+        // The libraries that Rust names and Zig does not.
+        zig.args(["-ldbghelp", "-luserenv", "-lws2_32"]);
+    } else {
+        // Rust brings its own. It lacks only the check of the stack that Windows needs.
         zig.arg("-fno-compiler-rt");
     }
     let outcome = run::watch(&mut zig, Echo::Nothing, LIMIT)?;

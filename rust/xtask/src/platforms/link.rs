@@ -22,12 +22,13 @@ use crate::workspace::EXTENSION;
 const BIONIC: &str = include_str!("../../platforms/bionic.txt");
 /// The Mac's libraries that Rust names. All are parts of libSystem.
 const MAC_LIBRARIES: [&str; 4] = ["libSystem", "libc", "libiconv", "libm"];
-/// Starts the linker for Windows, which knows no names of libraries. Debian's compiler gives it one.
+/// Starts the linker for Windows, without arguments that clang or the linker does not know there. Debian's compiler gives every
+/// library a name.
 const NAMELESS: &str = r#"#!/usr/bin/dash
 for argument do
     shift
     case "$argument" in
-        -Wl,-soname=*) ;;
+        -Wl,-soname=* | --unwindlib=none) ;;
         *) set -- "$@" "$argument" ;;
     esac
 done

@@ -120,7 +120,15 @@ pub fn starter(command: &Command, at: &Path) -> Result<()> {
         .get_envs()
         .filter_map(|(name, value)| Some(format!("export {}={}\n", name.to_string_lossy(), quoted(value?))))
         .collect();
-    fs::write(at, format!("#!/bin/sh\n{variables}exec {} \"$@\"\n", words.join(" ")))?;
+    executable(at, &format!("#!/bin/sh\n{variables}exec {} \"$@\"\n", words.join(" ")))
+}
+
+/// Writes a script.
+///
+/// # Errors
+/// Fails if the script cannot be written.
+pub fn executable(at: &Path, text: &str) -> Result<()> {
+    fs::write(at, text)?;
     #[cfg(unix)]
     fs::set_permissions(at, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
     Ok(())

@@ -15,12 +15,25 @@ use super::toolchain::Toolchain;
 use crate::build;
 use crate::python;
 use crate::run::{self, Echo};
+use crate::sandbox::executable;
 use crate::workspace::EXTENSION;
 
 /// The names that Android's libraries export, by library.
 const BIONIC: &str = include_str!("../../platforms/bionic.txt");
 /// The Mac's libraries that Rust names. All are parts of libSystem.
 const MAC_LIBRARIES: [&str; 4] = ["libSystem", "libc", "libiconv", "libm"];
+/// Starts the linker for Windows, without arguments that clang or the linker does not know there. Debian's compiler gives every
+/// library a name.
+const NAMELESS: &str = r#"#!/usr/bin/dash
+for argument do
+    shift
+    case "$argument" in
+        -Wl,-soname=* | --unwindlib=none) ;;
+        *) set -- "$@" "$argument" ;;
+    esac
+done
+exec clang "$@"
+"#;
 /// The page size of newer Android devices.
 pub const ANDROID_PAGE: u64 = 16 * 1024;
 const LIMIT: Duration = Duration::from_secs(600);
@@ -83,10 +96,13 @@ fn mac_kit(toolchain: &Toolchain<'_>) -> Result<PathBuf> {
 }
 
 fn windows_flags(toolchain: &Toolchain<'_>) -> Result<Vec<String>> {
-    let mut flags = vec!["-Clink-args=--target=aarch64-w64-mingw32 -nostartfiles".to_owned()];
+    let mut flags = vec!["-Clink-args=--target=aarch64-w64-mingw32 -nostdlib".to_owned()];
+    let starter = toolchain.folder("linker.sh");
+    executable(&starter, NAMELESS)?;
+    flags.push(format!("-Clinker={}", starter.display()));
     let folder = parts_folder(toolchain, "aarch64-windows-gnu")?;
     // Rust names these libraries. Zig has their contents in others.
-    for name in ["mingwex", "msvcrt"] {
+    for name in ["mingw32", "mingwex", "msvcrt"] {
         fs::write(folder.join(format!("lib{name}.a")), "!<arch>\n")?;
     }
     for file in crate::archive::files_under(&folder)? {
@@ -101,8 +117,11 @@ fn windows_flags(toolchain: &Toolchain<'_>) -> Result<Vec<String>> {
 
 fn android_flags(toolchain: &Toolchain<'_>, platform: &Platform) -> Result<Vec<String>> {
     let architecture = platform.triple.split('-').next().unwrap_or_default();
-    // The unwinder of the Android kit is the same one. Only its names are resolved here: nothing of this runs.
+    // The unwinder of the Android kit is the same one. Zig compiles it for another C library on Linux, in which one function that it
+    // calls has another name.
     let folder = parts_folder(toolchain, &format!("{architecture}-linux-musl"))?;
+    let mut objcopy = toolchain.command("llvm-objcopy");
+    run::read(objcopy.args(["--redefine-sym", "__errno_location=__errno"]).arg(folder.join(UNWINDER)))?;
     let emulation = if architecture == "aarch64" { "aarch64linux" } else { "elf_x86_64" };
     for section in BIONIC.split("\nlib").skip(1) {
         let (name, names) = section.split_once('\n').context("names follow the name of a library")?;
@@ -138,8 +157,11 @@ fn parts_folder(toolchain: &Toolchain<'_>, target: &str) -> Result<PathBuf> {
     zig.current_dir(&cache).envs([("ZIG_GLOBAL_CACHE_DIR", &cache), ("ZIG_LOCAL_CACHE_DIR", &cache)]);
     zig.args(["build-lib", "empty.c", "-dynamic", "-target", target, "-lc", "-lunwind", "--verbose-link"]);
     zig.arg("-fno-ubsan-rt");
-    if !target.contains("windows") {
-        // Rust brings its own. It lacks the check of the stack that Windows needs.
+    if target.contains("windows") {
+        // The libraries that Rust names and Zig does not.
+        zig.args(["-ldbghelp", "-luserenv", "-lws2_32"]);
+    } else {
+        // Rust brings its own. It lacks only the check of the stack that Windows needs.
         zig.arg("-fno-compiler-rt");
     }
     let outcome = run::watch(&mut zig, Echo::Nothing, LIMIT)?;

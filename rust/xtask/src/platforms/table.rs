@@ -101,7 +101,7 @@ const COMPILES_GODOT: &[&str] = &[
 ];
 
 /// The linkers, the compiler that starts them, and the tools that check what they linked.
-const LLVM: &[&str] = &["clang", "lld", "llvm"];
+const LLVM: &[&str] = &["clang", "dash", "lld", "llvm"];
 
 const NONE: Platform = Platform {
     name: "",

@@ -10,7 +10,7 @@ use pyo3::types::{
 use variant_codec::error::{ErrorKind, Step, quoted};
 use variant_codec::format::MAX_DEPTH;
 use variant_codec::stream::{ElementType, Encoder, Lanes, NodePathParts, Precision, Sink, Source, Text};
-use variant_codec::{EncodeOptions, Error, NodePath, Result, VariantType, frames};
+use variant_codec::{EncodeOptions, Error, Limits, NodePath, Result, VariantType, frames, validate};
 
 use crate::components::Components;
 use crate::error::{Place, raised};
@@ -67,6 +67,15 @@ fn cast<'a, 'py, T: PyTypeCheck>(value: &'a Bound<'py, PyAny>) -> Result<&'a Bou
 
 fn wrong() -> Error {
     Error::argument("a part of a value of godot_variant has a wrong type")
+}
+
+/// The value of one of NumPy's scalars.
+fn item<'py>(value: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+    let item = value.call_method0("item").ok()?;
+    let is_plain = item.is_exact_instance_of::<PyBool>()
+        || item.is_exact_instance_of::<PyInt>()
+        || item.is_exact_instance_of::<PyFloat>();
+    is_plain.then_some(item)
 }
 
 fn int(value: &Bound<'_, PyAny>) -> Result<i64> {
@@ -188,8 +197,12 @@ impl Tree<'_, '_> {
             put_bytes(sink, value.as_bytes())
         } else if value.is_instance_of::<PyByteArray>() || value.is_instance_of::<PyMemoryView>() {
             put_bytes(sink, crate::decode::bytes_of(value).map_err(raised)?.as_bytes())
+        } else if has("dtype")?
+            && !has("__len__")?
+            && let Some(item) = item(value)
+        {
+            self.write(sink, &item, depth)
         } else if has("__index__")? && !has("__len__")? {
-            // NumPy's scalars, but not its arrays.
             let index = value.call_method0("__index__").map_err(raised)?;
             sink.int(int(&index)?)
         } else if has("__float__")? && !has("__len__")? {
@@ -381,16 +394,26 @@ pub fn encode<'py>(
     bytes.map(|bytes| bytes.into_bound(py)).map_err(|error| Place::default().exception(py, &error))
 }
 
-/// Each value as a record, which `add` appends.
+/// Fails if `load` and `records` would refuse the bytes, of a typed container that holds something else, for example.
+pub fn readable(bytes: &[u8]) -> Result<()> {
+    let limits = Limits { allow_objects: true, ..Limits::for_save_files() };
+    validate(bytes, &limits).map(drop).map_err(Error::without_offset)
+}
+
+/// Each value as a record, which `add` appends. Those of a file have to be readable.
 pub fn batch(
     values: &Bound<'_, PyAny>,
     classes: Option<&Bound<'_, PyAny>>,
+    is_file: bool,
     add: fn(&mut Vec<u8>, &[u8]) -> Result<()>,
 ) -> PyResult<Vec<u8>> {
     let (py, mut batch) = (values.py(), Vec::new());
     for (index, value) in values.try_iter()?.enumerate() {
         let value = without_classes(&value?, classes)?;
-        let record = encoded(py, &value, |_, bytes| Ok(bytes.to_vec()));
+        let record = encoded(py, &value, |_, bytes| {
+            if is_file { readable(bytes) } else { Ok(()) }?;
+            Ok(bytes.to_vec())
+        });
         let added = record.and_then(|record| add(&mut batch, &record));
         added.map_err(|error| Place { record: Some(index as u64), file: None }.exception(py, &error))?;
     }
@@ -404,7 +427,7 @@ pub fn encode_batch<'py>(
     values: &Bound<'py, PyAny>,
     classes: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    Ok(PyBytes::new(values.py(), &batch(values, classes, frames::try_append)?))
+    Ok(PyBytes::new(values.py(), &batch(values, classes, false, frames::try_append)?))
 }
 
 /// Whether a NodePath is absolute, its names and its subnames.

@@ -20,7 +20,7 @@ use variant_disk::{self as disk, Failure, Journal};
 use variant_zstd as zstd;
 
 use crate::decode::{bytes_of, read, with_classes};
-use crate::encode::{batch, encode};
+use crate::encode::{batch, encoded, readable, without_classes};
 use crate::error::Place;
 use crate::limits::Limits;
 
@@ -223,9 +223,13 @@ pub fn save(
 ) -> PyResult<()> {
     let py = value.py();
     let empty = PyDict::new(py);
-    let summary = encode(summary.unwrap_or(&empty).as_any(), None)?;
-    let value = encode(value, classes)?;
-    let (summary, value) = (summary.as_bytes(), value.as_bytes());
+    let checked = |value: &Bound<'_, PyAny>, classes| {
+        let value = without_classes(value, classes)?;
+        let bytes = encoded(py, &value, |_, bytes| readable(bytes).map(|()| bytes.to_vec()));
+        bytes.map_err(|error| Place::default().exception(py, &error))
+    };
+    let summary = &checked(summary.unwrap_or(&empty).as_any(), None)?[..];
+    let value = &checked(value, classes)?[..];
     let chunks = || {
         let content = match compress || saves::looks_compressed(value) {
             true => &saves::compressed(zstd::compress(value), value.len())?,
@@ -246,7 +250,7 @@ pub fn save(
 #[pyfunction]
 #[pyo3(signature = (path, values, *, classes=None))]
 pub fn append(path: PathBuf, values: &Bound<'_, PyAny>, classes: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-    let batch = batch(values, classes, append_record)?;
+    let batch = batch(values, classes, true, append_record)?;
     written(values.py(), &path, |place| disk::append(place, &[batch]))
 }
 

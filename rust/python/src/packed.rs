@@ -93,7 +93,11 @@ fn copy<E: Element, const N: usize>(
     le: &mut Vec<u8>,
     bytes: fn(E) -> [u8; N],
 ) -> Option<()> {
-    let elements = PyBuffer::<E>::get(values).ok()?.to_vec(values.py()).ok()?;
+    let buffer = PyBuffer::<E>::get(values).ok()?;
+    if buffer.format().to_bytes().starts_with(b">") || buffer.format().to_bytes().starts_with(b"!") {
+        return None;
+    }
+    let elements = buffer.to_vec(values.py()).ok()?;
     le.extend(elements.into_iter().flat_map(bytes));
     Some(())
 }

@@ -143,7 +143,7 @@ class Tables(unittest.TestCase):
     def test_types_that_do_not_unify(self) -> None:
         for values in (
             [1, "a"], [True, 1], [2**53 + 1, 0.5], [0.5, -(2**60)], ["a", b"a"], [{"a": 1}, {1: "a"}], [{1: 2}, {"a": 1}],
-            [[1], {"a": 1}], [gv.Vector2(1, 2), gv.Vector2i(1, 2)], [gv.RID(1), gv.ObjectId(1)], [gv.PackedInt32Array([1]), [1]],
+            [[1], {"a": 1}], [{gv.NodePath("z"): 1}, {"a": 2}], [gv.Vector2(1, 2), gv.Vector2i(1, 2)], [gv.RID(1), gv.ObjectId(1)], [gv.PackedInt32Array([1]), [1]],
         ):
             rows = [{"x": {"y": [value]}} for value in values]
             first, second = (gv.encode_batch([row]) for row in rows)
@@ -171,6 +171,8 @@ class Tables(unittest.TestCase):
         self.assertEqual(found["b"].to_pylist(), [1, 2, None, None, None, None])
         found = table(gv.encode_batch([{"a": [1]}, {"a": 2}]), schema={"a": Any})
         self.assertEqual(found["a"].to_pylist(), ["[1]", "2"])
+        found = table(gv.encode_batch([{"a": 5}, {"a": [1]}]), schema={"a": list[Any]}, mixed="json")
+        self.assertEqual(found["a"].to_pylist(), ["5", "[1]"])
         # Rows of several types are JSON themselves.
         found = table(gv.encode_batch([{"a": [1]}, 7]), mixed="json")
         self.assertEqual(found.to_pylist(), [{"value": '{"a":[1]}'}, {"value": "7"}])
@@ -222,6 +224,7 @@ class Tables(unittest.TestCase):
         gv.save(self.path, {"day": {"n": 3}})
         error = self.refused("BAD_ARGUMENT", self.path, rows="day/n")
         self.assertIn("expected Array, found int", str(error))
+        self.refused("BAD_ARGUMENT", gv.encode({"p": gv.PackedInt32Array([0, 0])}), rows="p")
         self.refused("BAD_ARGUMENT", self.path, include_file_paths="day")
         self.refused("BAD_ARGUMENT", [], schema={"day": int}, include_file_paths="day")
         error = self.refused("NOT_FOUND", gv.encode_batch([{"units": []}, {}]), rows="units")
@@ -303,6 +306,9 @@ class Tables(unittest.TestCase):
         # The same from several inputs, each with its own keys.
         inputs = [gv.encode_batch([{f"{name} {index}": 1 for index in range(1000)}] + [{}] * 999) for name in range(200)]
         self.refused("BAD_ARGUMENT", inputs)
+        self.refused("BAD_ARGUMENT", [gv.encode_batch([{f"key {index}": index}]) for index in range(2000)])
+        wide = gv.Projection(*range(16), double=True)
+        self.refused("BAD_ARGUMENT", gv.encode_batch([{}] * 6000 + [{f"key {index}": wide for index in range(6000)}]))
         deep: Any = 1
         for _ in range(60):
             deep = [deep]

@@ -127,7 +127,10 @@ class RoundTrips(unittest.TestCase):
         self.assertEqual(back(Point((1, 2))), [1, 2])
         for binary in (b"ab", bytearray(b"ab"), memoryview(b"ab")):
             self.assertEqual(back(binary), gv.PackedByteArray(b"ab"))
-        self.assertEqual(back([np.int32(7), np.float32(0.5), np.float64(1.5)]), [7, 0.5, 1.5])
+        scalars = back([np.int32(7), np.float32(0.5), np.float64(1.5), np.bool_(True)])
+        self.assertEqual([(type(value), value) for value in scalars], [(int, 7), (float, 0.5), (float, 1.5), (bool, True)])
+        for code in (">i4", "<i4", "=i4"):
+            self.assertEqual(list(gv.PackedInt32Array(np.array([1, 2], code))), [1, 2])
         for value, reason in [
             ({1, 2}, "type set"),
             (2**63, "64 bits"),

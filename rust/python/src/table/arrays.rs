@@ -24,6 +24,9 @@ pub struct Arrays<'a> {
     pub padding: &'a Padding,
 }
 
+/// The bytes that an array takes beside its values.
+const ARRAY: u64 = 512;
+
 fn failed(error: ArrowError) -> Error {
     Error::other(error)
 }
@@ -109,7 +112,7 @@ impl Arrays<'_> {
 
     /// Only nulls.
     fn nothing(&self, ty: &ColumnType, len: usize) -> Result<ArrayRef> {
-        self.padding.take(len as u64 * ty.width() * 8)?;
+        self.padding.take((len as u64 * 8 + ARRAY) * ty.width())?;
         Ok(new_null_array(&ty.data_type(), len))
     }
 

@@ -90,14 +90,14 @@ impl ColumnType {
         })
     }
 
-    /// The number of its parts that are JSON.
-    pub fn json_parts(&self) -> usize {
+    /// Whether a part of it is JSON.
+    pub fn has_json(&self) -> bool {
         match self {
-            Self::Json => 1,
-            Self::List(element) => element.json_parts(),
-            Self::Struct(of) => of.fields.iter().map(|(_, ty)| ty.json_parts()).sum(),
-            Self::Map(entry) => entry.iter().map(Self::json_parts).sum(),
-            _ => 0,
+            Self::Json => true,
+            Self::List(element) => element.has_json(),
+            Self::Struct(of) => of.fields.iter().any(|(_, ty)| ty.has_json()),
+            Self::Map(entry) => entry.iter().any(Self::has_json),
+            _ => false,
         }
     }
 

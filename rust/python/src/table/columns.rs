@@ -102,7 +102,7 @@ pub struct Padding(AtomicI64);
 
 impl Padding {
     pub fn new() -> Self {
-        Self(AtomicI64::new(1 << 30))
+        Self(AtomicI64::new(1 << 28))
     }
 
     /// Allows more, for an input of this size.
@@ -199,7 +199,13 @@ impl Data {
 
 impl<'a> Columns<'a> {
     /// No rows yet, of this type.
-    pub fn new(ty: &ColumnType, mixes: bool, limits: &'a Limits, padding: &'a Padding) -> Self {
+    pub fn new(
+        ty: &ColumnType,
+        is_given: bool,
+        mixes: bool,
+        limits: &'a Limits,
+        padding: &'a Padding,
+    ) -> Self {
         let mut columns = Self {
             columns: Vec::new(),
             target: ROWS,
@@ -219,7 +225,10 @@ impl<'a> Columns<'a> {
             bytes: &[],
         };
         columns.add(ty, None);
-        columns.columns.iter_mut().for_each(|column| column.is_given = !matches!(column.data, Data::Unknown));
+        columns
+            .columns
+            .iter_mut()
+            .for_each(|column| column.is_given = is_given && !matches!(column.data, Data::Unknown));
         columns
     }
 
@@ -363,18 +372,26 @@ impl<'a> Columns<'a> {
         if column.len < row {
             let (missing, width) = (row - column.len, column.width());
             column.push_nulls(missing);
-            self.padded += (missing * width) as u64;
-            if self.padded > 1 << 20 {
-                let taken = self.padding.take(std::mem::take(&mut self.padded));
-                self.is_misfit |= taken.is_err();
-                taken?;
-            }
+            self.pad(missing * width)?;
         } else if column.len > row {
             // The codec finds the key that repeats.
             self.may_repeat_keys = true;
             self.target = NOWHERE;
         }
         Ok(())
+    }
+
+    /// Counts bytes of nulls.
+    fn pad(&mut self, bytes: usize) -> Result<()> {
+        self.padded += bytes as u64;
+        if self.padded > 1 << 20 { self.settle() } else { Ok(()) }
+    }
+
+    /// Takes the bytes of nulls from what is allowed.
+    pub fn settle(&mut self) -> Result<()> {
+        let taken = self.padding.take(std::mem::take(&mut self.padded));
+        self.is_misfit |= taken.is_err();
+        taken
     }
 
     /// A text as a key of the open Dictionary in `parent`.
@@ -427,19 +444,22 @@ impl<'a> Columns<'a> {
     /// Changes the type of a column so that it holds values of `ty`, too. Returns whether it does.
     #[cold]
     fn change(&mut self, id: Id, ty: &ColumnType) -> Result<bool> {
-        let is_given = self.at(id).is_given;
+        let (is_given, is_key) = (self.at(id).is_given, self.at(id).key_of.is_some());
         match (&mut self.at(id).data, ty) {
             (Data::Unknown, ty) => {
                 let mut data = self.data_of(ty, id);
                 let column = self.at(id);
                 data.push_nothing(column.len);
                 column.data = data;
+                let bytes = column.len * column.width();
+                self.pad(bytes)?;
             }
             (Data::Int { values, is_wide: false }, ColumnType::Float) if !is_given => {
                 let floats = values.iter().map(|int| *int as f64).collect();
                 self.at(id).data = Data::Float(floats);
             }
-            (Data::Text(held, _), ColumnType::Text(_)) => *held = VariantType::String,
+            // A key that is text belongs to a struct, unless it is a NodePath.
+            (Data::Text(held, _), ColumnType::Text(_)) if !is_key => *held = VariantType::String,
             (Data::Vector(held, precision, le), ColumnType::Vector(found, _))
             | (Data::Packed(held, precision, _, le), ColumnType::Packed(found, _))
                 if held == found =>

@@ -138,6 +138,7 @@ pub fn read_table(
         limits: &or_files(limits).shallow,
         rows: rows.map(Key::path),
         keys,
+        is_given: schema.is_some(),
         mixes: one_of("mixed", mixed, ["raise", "json"])?,
         keeps: one_of("on_error", on_error, ["raise", "report"])?,
         padding: &padding,
@@ -185,11 +186,9 @@ struct All {
 impl All {
     fn read(reading: &Reading<'_>, inputs: &[Input], ty: ColumnType) -> Result<Self, Trouble> {
         let all = Self::pass(reading, inputs, &ty)?;
-        match all.ty.json_parts() == ty.json_parts() {
-            true => all.complete(),
-            // The values of columns that turned out to be JSON have to be read again.
-            false => Self::read(reading, inputs, all.ty),
-        }
+        // The values of columns that turned out to be JSON have to be read again.
+        let is_again = reading.mixes && all.ty.has_json() && all.ty != ty;
+        if is_again { Self::read(reading, inputs, all.ty) } else { all.complete() }
     }
 
     fn pass(reading: &Reading<'_>, inputs: &[Input], start: &ColumnType) -> Result<Self, Trouble> {

@@ -50,6 +50,8 @@ pub struct Reading<'a> {
     pub rows: Option<Vec<Key<'a>>>,
     /// The keys of the only columns that are read.
     pub keys: Option<Vec<Key<'a>>>,
+    /// Whether the types of columns were given.
+    pub is_given: bool,
     /// Whether values of types that do not unify become JSON.
     pub mixes: bool,
     /// Whether rows before damage are kept.
@@ -194,7 +196,7 @@ impl Reading<'_> {
         ranges: &[Range<usize>],
         ty: &ColumnType,
     ) -> (Columns<'b>, Option<Unread>) {
-        let mut columns = Columns::new(ty, self.mixes, self.limits, self.padding);
+        let mut columns = Columns::new(ty, self.is_given, self.mixes, self.limits, self.padding);
         let mut fields = self.keys.as_ref().map(|keys| Fields::new(keys.clone()));
         let mut found = Vec::new();
         for (row, range) in ranges.iter().enumerate() {
@@ -213,7 +215,9 @@ impl Reading<'_> {
                 return (columns, Some((row, error, is_misfit)));
             }
         }
-        (columns, None)
+        let settled = columns.settle();
+        let unread = settled.err().map(|error| (ranges.len().saturating_sub(1), error, true));
+        (columns, unread)
     }
 
     #[inline]

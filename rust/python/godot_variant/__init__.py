@@ -19,5 +19,11 @@ For all bytes that an engine writes, `encode(decode(data)) == data`. All classes
 Files: `load` and `save` for saves, `records` and `append` for records, and `View` for parts of either.
 """
 
+import os as _os
+
+from . import _native
 from ._native import *
 from ._types import *
+
+if hasattr(_os, "register_at_fork"):
+    _os.register_at_fork(after_in_child=_native._after_fork)

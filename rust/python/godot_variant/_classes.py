@@ -56,6 +56,15 @@ def _tag_of(value: Any) -> str | None:
     return key if isinstance(key, str) and key.startswith("@") else None
 
 
+def _held(value: dict[Any, Any], key: str, *types: type) -> Any:
+    """What a tagged dict has at a key, if it has one of these types."""
+    found = value.get(key)
+    if not isinstance(found, types) or isinstance(found, bool):
+        expected = " or ".join(wanted.__name__ for wanted in types)
+        raise _refused(f"expected {expected} at {key!r} of a tagged Dictionary, found {type(found).__name__}")
+    return found
+
+
 class _Reader:
     def __init__(self, classes: dict[str, type]) -> None:
         self.classes = classes
@@ -64,7 +73,7 @@ class _Reader:
 
     def root(self, value: Any) -> Any:
         if _tag_of(value) == "@objects" and len(value) == 2 and "value" in value:
-            table = value["@objects"]
+            table = _held(value, "@objects", list)
             # The objects exist before their properties, which may refer to any of them.
             self.objects = [self.create(entry) for entry in table]
             for made, entry in zip(self.objects, table):
@@ -91,17 +100,21 @@ class _Reader:
                 self.fill(made, value)
                 return made
             case "@ref" if self.objects is not None and len(value) == 1:
-                index = value["@ref"]
+                index = _held(value, "@ref", int)
                 if not 0 <= index < len(self.objects):
                     raise _refused(f"reference to object {index}, but there are {len(self.objects)}")
                 return self.objects[index]
             case "@plain" if len(value) == 1:
-                return self.dictionary(value["@plain"])
+                return self.dictionary(_held(value, "@plain", dict, Pairs))
             case "@array" if len(value) == 2:
-                return TypedArray(self.read(value["values"]), self.declared(value["@array"]))
+                elements = self.read(_held(value, "values", list))
+                return TypedArray(elements, self.declared(_held(value, "@array", str)))
             case "@dictionary" if len(value) == 2:
-                types = [self.declared(name) for name in value["@dictionary"]]
-                return self.dictionary(self.read(value["values"]), *types)
+                names = _held(value, "@dictionary", list)
+                if len(names) != 2 or not all(isinstance(name, str) for name in names):
+                    raise _refused("expected two names at '@dictionary' of a tagged Dictionary")
+                types = [self.declared(name) for name in names]
+                return self.dictionary(self.read(_held(value, "values", dict, Pairs)), *types)
         return self.dictionary(value)
 
     def dictionary(self, value: Any, *types: Any) -> Any:
@@ -132,14 +145,15 @@ class _Reader:
     def create(self, value: Any) -> Any:
         if _tag_of(value) != "@class":
             raise _refused("an element of @objects is not an object")
-        made: Any = object.__new__(self.find(value["@class"]))
+        made: Any = object.__new__(self.find(_held(value, "@class", str)))
         self.made.append(made)
         return made
 
     def fill(self, made: Any, value: Any) -> None:
         cls = type(made)
         held = {name: self.read(part) for name, part in value.items() if name not in ("@class", "@version")}
-        version, known = value.get("@version", 1), getattr(cls, "__godot_version__", 1)
+        version = _held(value, "@version", int) if "@version" in value else 1
+        known = getattr(cls, "__godot_version__", 1)
         if version > known or version < known and not hasattr(cls, "__godot_upgrade__"):
             raise _refused(f"class {value['@class']!r} has version {known}, the data {version}")
         if version < known:

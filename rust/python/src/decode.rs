@@ -1,5 +1,6 @@
 //! Bytes to Python's values: [`Builder`] is a sink of the codec's events.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{LazyLock, MutexGuard};
 
 use pyo3::exceptions::PyTypeError;
@@ -281,14 +282,29 @@ impl<'py> NoCollector<'py> {
             return Ok(Self(None));
         }
         collector.call_method0("disable")?;
+        PAUSED.store(true, Ordering::Relaxed);
         Ok(Self(Some(collector)))
     }
 }
 
 impl Drop for NoCollector<'_> {
     fn drop(&mut self) {
-        // It fails in no version of Python.
-        drop(self.0.as_ref().map(|collector| collector.call_method0("enable")));
+        if let Some(collector) = &self.0 {
+            PAUSED.store(false, Ordering::Relaxed);
+            // It fails in no version of Python.
+            drop(collector.call_method0("enable"));
+        }
+    }
+}
+
+static PAUSED: AtomicBool = AtomicBool::new(false);
+
+/// Lets the collector run in a process that was forked while another thread decoded.
+#[pyfunction(name = "_after_fork")]
+pub fn after_fork(py: Python<'_>) -> PyResult<()> {
+    match PAUSED.swap(false, Ordering::Relaxed) {
+        true => py.import("gc")?.call_method0("enable").map(drop),
+        false => Ok(()),
     }
 }
 

@@ -64,7 +64,7 @@ mod native {
         Transform3D, Vector2, Vector2i, Vector3, Vector3i, Vector4, Vector4i,
     };
     #[pymodule_export]
-    use crate::decode::{decode, decode_batch, restore};
+    use crate::decode::{after_fork, decode, decode_batch, restore};
     #[pymodule_export]
     use crate::encode::{encode, encode_batch, parse_node_path};
     #[pymodule_export]

@@ -126,6 +126,18 @@ class Classes(unittest.TestCase):
         view = gv.View(gv.encode({"a": item, "b": [item]}, classes=CLASSES))
         self.assertEqual((view["a"]["id"], view["b"][0]["id"]), ("rope", "rope"))
 
+    def test_malformed_tags(self) -> None:
+        name = gv.StringName
+        for value in (
+            {name("@plain"): 5}, {name("@class"): [1]}, {name("@class"): "Hero", "@version": "x"}, {name("@objects"): 5, "value": 1},
+            {name("@array"): [1], "values": []}, {name("@array"): "int", "other": []}, {name("@dictionary"): ["int"], "values": {}},
+            {name("@dictionary"): ["int", 7], "values": {}}, {name("@dictionary"): ["int", "int"], "values": [1]},
+            *({name("@objects"): [], "value": {name("@ref"): wrong}} for wrong in ("x", 0.0, None, True, 0)),
+        ):
+            with self.assertRaises(gv.VariantError) as raised:
+                gv.decode(gv.encode(value), classes={})
+            self.assertEqual(raised.exception.code, "OBJECT_REFUSED", value)
+
 
 if __name__ == "__main__":
     unittest.main()

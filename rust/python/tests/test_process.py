@@ -58,6 +58,24 @@ class Process(unittest.TestCase):
         now = [sys.getrefcount(part) for part in (None, True, gv.StringName, gv.TypedArray, gv.VariantError)]
         self.assertLess(max(abs(one - other) for one, other in zip(references, now)), 100)
 
+    @unittest.skipUnless(hasattr(os, "fork"), "needs fork")
+    def test_a_fork_amid_decoding_has_a_collector(self) -> None:
+        data = gv.encode([gv.TypedArray([1], "int"), bytes(64 << 10)])
+        statuses = []
+
+        def init(self: Any, values: Any = (), element: Any = None) -> None:
+            if (child := os.fork()) == 0:
+                os._exit(0 if gc.isenabled() else 1)
+            statuses.append((gc.isenabled(), os.waitpid(child, 0)[1]))
+
+        before = gv.TypedArray.__init__
+        try:
+            gv.TypedArray.__init__ = init  # type: ignore[method-assign]
+            gv.decode(data, limits=gv.Limits.files())
+        finally:
+            gv.TypedArray.__init__ = before  # type: ignore[method-assign]
+        self.assertEqual(statuses, [(False, 0)])
+
     def test_threads(self) -> None:
         data = gv.encode([VALUE, [f"key {index}" for index in range(200)]])
         deep: Any = []

@@ -1,9 +1,9 @@
 """Tables: pyarrow says whether they are valid, and `decode` what they hold."""
 
-import math
 import pickle
 import tempfile
 import unittest
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +72,11 @@ def fill(value: Any, ty: pa.DataType) -> Any:
     if pa.types.is_list(ty) or pa.types.is_fixed_size_list(ty):
         return [fill(part, ty.value_type) for part in value]
     return value
+
+
+@dataclass(eq=False)
+class Unit:
+    hp: Any
 
 
 class Tables(unittest.TestCase):
@@ -225,6 +230,15 @@ class Tables(unittest.TestCase):
         error = self.refused("BAD_ARGUMENT", self.path, rows="day/n")
         self.assertIn("expected Array, found int", str(error))
         self.refused("BAD_ARGUMENT", gv.encode({"p": gv.PackedInt32Array([0, 0])}), rows="p")
+        # Rows follow references of registered classes, as views do.
+        ada, bob = Unit(5), Unit(6)
+        shared = gv.encode({"units": [ada, bob, ada]}, classes=[Unit])
+        self.assertEqual(table(shared, rows="units", columns=["hp"])["hp"].to_pylist(), [5, 6, 5])
+        self.assertEqual(table(shared, rows="units")["hp"].to_pylist(), [5, 6, 5])
+        shared = gv.encode([ada, bob, ada], classes=[Unit])
+        self.assertEqual(table(shared)["hp"].to_pylist(), [5, 6, 5])
+        large = gv.encode([Unit(list(range(100_000)))] * 20_000, classes=[Unit])
+        self.refused("BAD_ARGUMENT", large)
         self.refused("BAD_ARGUMENT", self.path, include_file_paths="day")
         self.refused("BAD_ARGUMENT", [], schema={"day": int}, include_file_paths="day")
         error = self.refused("NOT_FOUND", gv.encode_batch([{"units": []}, {}]), rows="units")

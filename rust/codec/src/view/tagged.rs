@@ -50,8 +50,11 @@ impl<'a, D: Dialect> View<'a, D> {
     }
 
     /// The value that this value stands for, if the view follows tags.
+    ///
+    /// # Errors
+    /// As [`View::following_tags`].
     #[inline]
-    pub(super) fn resolved(self) -> Result<Self> {
+    pub fn resolved(self) -> Result<Self> {
         if self.is_followed() { self.follow() } else { Ok(self) }
     }
 

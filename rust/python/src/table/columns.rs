@@ -115,8 +115,9 @@ impl Padding {
         match self.0.fetch_sub(bytes, Ordering::Relaxed) >= bytes {
             true => Ok(()),
             false => Err(Error::argument(
-                "the rows have so few keys in common that the table would be 32 times as large as its input: \
-                 pass the `columns` that you need, or a `schema` with dict[str, …] for Dictionaries of many keys",
+                "the table would take 32 times the memory of its input, because rows have few keys in common or refer to \
+                 the same objects: pass the `columns` that you need, or a `schema` with dict[str, …] for Dictionaries of \
+                 many keys",
             )),
         }
     }

@@ -162,18 +162,28 @@ impl Reading<'_> {
         range: Range<usize>,
         path: Option<&[Key<'_>]>,
     ) -> Result<Option<Vec<Range<usize>>>> {
-        let view: View<'_> = View::at_spot(bytes, self.limits, Spot::of(range))?;
+        let view: View<'_> = View::at_spot(bytes, self.limits, Spot::of(range))?.following_tags()?;
         let view = match path {
             None if view.ty() != VariantType::Array => return Ok(None),
             None => view,
-            Some(path) => view.following_tags()?.at(path)?,
+            Some(path) => view.at(path)?,
         };
         if view.ty() != VariantType::Array {
             let error = Error::new(ErrorKind::UnexpectedType { expected: "Array", found: view.ty() });
             let path = path.unwrap_or_default().iter().rev();
             return Err(path.fold(error, |error, key| error.inside(key.step())));
         }
-        view.elements()?.map(|element| element?.range()).collect::<Result<_>>().map(Some)
+        let row = |element: Result<View<'_>>| {
+            let element = element?;
+            let row = element.resolved()?;
+            let range = row.range()?;
+            if row.spot() != element.spot() {
+                // Many rows may refer to one large object.
+                self.padding.take(range.len() as u64)?;
+            }
+            Ok(range)
+        };
+        view.elements()?.map(row).collect::<Result<_>>().map(Some)
     }
 
     /// Reads rows up to one that cannot be read.
@@ -449,14 +459,12 @@ impl Rows {
 
 /// The rows of each batch.
 fn batches(ranges: &[Range<usize>]) -> Vec<Range<usize>> {
-    let (mut batches, mut start) = (Vec::new(), 0);
+    let (mut batches, mut start, mut bytes) = (Vec::new(), 0, 0);
     for (row, range) in ranges.iter().enumerate() {
-        if range.end - ranges[start].start >= BATCH {
+        bytes += range.len();
+        if bytes >= BATCH {
             batches.push(start..row + 1);
-            start = row + 1;
-        }
-        if start == ranges.len() {
-            return batches;
+            (start, bytes) = (row + 1, 0);
         }
     }
     batches.push(start..ranges.len());

@@ -49,8 +49,8 @@ class Process(unittest.TestCase):
             return sys.getallocatedblocks(), resident()
 
         rounds(1000)
-        references = [sys.getrefcount(part) for part in (None, True, gv.StringName, gv.TypedArray, gv.VariantError)]
         before = rounds(300)
+        references = [sys.getrefcount(part) for part in (None, True, gv.StringName, gv.TypedArray, gv.VariantError)]
         after = rounds(2000)
         # The interpreter allocates for itself, too, but not in each round.
         self.assertLess(after[0] - before[0], 1000)

@@ -212,6 +212,7 @@ pub fn load_summary(
 }
 
 /// Saves one value, with a summary that can be read alone and a sum that finds damage. Replaces the file atomically.
+/// A value that `load` would refuse, such as a typed container with other elements, is an error.
 #[pyfunction]
 #[pyo3(signature = (path, value, *, summary=None, compress=false, classes=None))]
 pub fn save(

@@ -79,7 +79,7 @@ class Files(unittest.TestCase):
         gv.save(self.path, {gv.StringName("@zstd"): 7})
         self.assertEqual(gv.load(self.path), {"@zstd": 7})
         self.refused("UNKNOWN_TYPE", gv.append, self.path, [1])
-        # What `load` would refuse does not replace a save.
+        # A value that `load` would refuse does not replace a save.
         for unreadable in (gv.TypedArray([1, 2], "float"), gv.Pairs([("a", 1), ("a", 2)])):
             for call, value in ((gv.save, unreadable), (gv.append, [unreadable])):
                 with self.assertRaises(gv.VariantError):

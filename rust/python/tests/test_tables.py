@@ -209,7 +209,7 @@ class Tables(unittest.TestCase):
         self.assertRaises(TypeError, gv.read_table, batch, schema={"a": 7})
         self.assertRaises(TypeError, gv.read_table, batch, schema={1: int})
         self.assertRaises(ValueError, gv.read_table, batch, columns=["a", "a"])
-        # What is not read is not checked.
+        # Values of other columns are not checked.
         damaged = bytearray(gv.encode_batch([{"a": 1, "b": "text"}]))
         damaged[-4] = 0xFF
         self.assertEqual(table(damaged, columns=["a"])["a"].to_pylist(), [1])

@@ -36,7 +36,7 @@ pub const ZIG: Requirements =
 /// Ray, beside the packages of `VARIANT`.
 pub const RAY: Requirements =
     Requirements { file: "rust/python/tests/ray_requirements.txt", folder: "ray", ..VARIANT };
-/// What the package is measured against, beside the packages of `VARIANT`.
+/// Rivals of the package, which are measured beside it together with the packages of `VARIANT`.
 pub const SPEED: Requirements =
     Requirements { file: "rust/python/tests/speed_requirements.txt", folder: "speed", ..VARIANT };
 

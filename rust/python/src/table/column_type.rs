@@ -50,8 +50,7 @@ pub struct StructType {
     pub is_closed: bool,
 }
 
-/// The maximum number of levels in a table. pyarrow reads up to 64 levels of Arrow's, of which a list of Dictionaries takes
-/// two.
+/// The maximum number of levels in a table. pyarrow reads up to 64 levels of Arrow's, and a list of Dictionaries is two.
 pub const LEVELS: u32 = 30;
 /// The largest int from which all smaller ones are floats, too.
 pub const EXACT: u64 = 1 << 53;
@@ -269,7 +268,7 @@ impl ColumnType {
                 Ok((Arc::from(name.extract::<&str>()?), Self::from_form(&form, inner)?))
             };
             let fields = fields.iter().map(field).collect::<PyResult<Vec<_>>>()?;
-            // Of Dictionaries that were all empty, the keys are not known.
+            // `{}` stands for Dictionaries that were all empty, whose keys are not known.
             let is_closed = !fields.is_empty();
             return Ok(Self::Struct(StructType { fields, is_closed }));
         }

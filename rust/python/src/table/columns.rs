@@ -29,7 +29,7 @@ pub struct Column {
     is_given: bool,
 }
 
-/// The values of a column. The offsets are those of the ends, after a zero. Builders have the nulls, too.
+/// The values of a column. A `Vec<i32>` has a zero and then the end of each value. Builders have the nulls, too.
 pub enum Data {
     Unknown,
     Bool(BooleanBufferBuilder),

@@ -39,7 +39,7 @@ pub struct Options {
     write: bool,
 }
 
-/// The systems with several platforms, none of which has the system's name.
+/// The systems whose name stands for several platforms.
 const SYSTEMS: [&str; 3] = ["android", "linux", "windows"];
 
 fn names() -> PossibleValuesParser {

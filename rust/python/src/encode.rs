@@ -205,8 +205,11 @@ impl Tree<'_, '_> {
         } else if has("__index__")? && !has("__len__")? {
             let index = value.call_method0("__index__").map_err(raised)?;
             sink.int(int(&index)?)
-        } else if has("__float__")? && !has("__len__")? {
-            sink.float(value.extract().map_err(raised)?)
+        } else if has("__float__")?
+            && !has("__len__")?
+            && let Ok(float) = value.extract()
+        {
+            sink.float(float)
         } else {
             let class = value.get_type().name().map_err(raised)?;
             let advice = match has("__dataclass_fields__")? {

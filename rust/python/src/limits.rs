@@ -31,6 +31,20 @@ pub struct Limits {
     pub shallow: limits::Limits,
 }
 
+const NAMES: [&str; 11] = [
+    "max_bytes",
+    "max_depth",
+    "max_elements",
+    "max_memory",
+    "max_key_comparisons",
+    "allow_trailing_bytes",
+    "allow_non_canonical",
+    "allow_objects",
+    "allowed_classes",
+    "allowed_scripts",
+    "allowed_types",
+];
+
 /// Matches a name with those of the plain fields of `limits`, and with the arms that follow.
 macro_rules! by_name {
     ($name:expr, $limits:ident, |$field:ident| $use:expr, $($other:tt)*) => {
@@ -102,6 +116,14 @@ impl Limits {
             }
             _ => Err(PyAttributeError::new_err(format!("Limits has no attribute {name:?}"))),
         )
+    }
+
+    /// For pickle, and so for other processes: a call of `Limits.files` with all fields.
+    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyAny>,))> {
+        let (py, fields) = (this.py(), PyDict::new(this.py()));
+        NAMES.iter().try_for_each(|name| fields.set_item(name, this.get().__getattr__(py, name)?))?;
+        let call = py.import("operator")?.getattr("methodcaller")?.call(("files",), Some(&fields))?;
+        Ok((call, (py.get_type::<Self>().into_any(),)))
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {

@@ -188,6 +188,17 @@ class Tables(unittest.TestCase):
         self.assertEqual(table(gv.encode_batch([{}, {"a": 1}, None]))["a"].to_pylist(), [None, 1, None])
         self.assertEqual(table(gv.encode_batch([{}, {}])).num_columns, 0)
         self.assertEqual(len(gv.read_table([])), 0)
+        # The schema of one table reads another.
+        objects = [gv.Object("Resource", (("a", 1),)), None, gv.Object("Resource", (("b", "x"),))]
+        limits = gv.Limits.files(allow_objects=True)
+        for rows in ([7, None, 8], [[1], []], ["a"], [gv.Vector2(1, 2)], [b"ab"], objects):
+            batch = gv.encode_batch(rows)
+            inferred = gv.read_table(batch, limits=limits)
+            found = table(batch, schema=inferred.schema, limits=limits)
+            self.assertEqual(found, pa.table(inferred))
+            self.assertEqual(table(batch, columns=found.column_names, limits=limits), found)
+        error = self.refused("BAD_ARGUMENT", gv.encode_batch([{"a": 1}, 7]), columns=["a"], on_error="report")
+        self.assertEqual((error.record, error.offset), (1, 36))
 
     def test_columns_and_schema(self) -> None:
         rows = [{"a": 1, "b": [1], "c": "x"}, {"c": gv.StringName("y"), "a": 2, "d": {1: 2}}, {"b": [0.5]}]
@@ -206,6 +217,7 @@ class Tables(unittest.TestCase):
         self.refused("BAD_ARGUMENT", batch, schema={"a": str})
         self.refused("BAD_ARGUMENT", batch, schema={"b": list[int]})
         self.assertEqual(table(batch, schema={"b": list[None]})["b"].to_pylist(), [[1.0], None, [0.5]])
+        self.assertEqual(table([], schema={"a": gv.PackedByteArray}), table([], schema={"a": bytes}))
         self.assertRaises(TypeError, gv.read_table, batch, schema={"a": 7})
         self.assertRaises(TypeError, gv.read_table, batch, schema={1: int})
         self.assertRaises(ValueError, gv.read_table, batch, columns=["a", "a"])

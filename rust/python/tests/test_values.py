@@ -137,6 +137,7 @@ class RoundTrips(unittest.TestCase):
             ("a\udead", "U+DEAD"),
             ("a\0", "U+0000"),
             (np.zeros(3), "type ndarray"),
+            (np.datetime64("2020-01-01"), "type datetime64"),
         ]:
             with self.assertRaises(gv.VariantError) as raised:
                 gv.encode({"a": [value]})
@@ -247,6 +248,7 @@ class Limits(unittest.TestCase):
         limits = gv.Limits.network(max_bytes=7, allowed_types=["int"])
         self.assertEqual((limits.max_bytes, limits.allowed_types), (7, ["int"]))
         self.assertNotEqual(limits, gv.Limits.network())
+        self.assertEqual(pickle.loads(pickle.dumps(limits)), limits)
         self.assertRaises(TypeError, gv.Limits.network, max_byte=7)
         self.assertRaises(ValueError, gv.Limits.files, allowed_types=["integer"])
         data = gv.encode(gv.Object("Node", (("name", "Ada"),)))

@@ -291,8 +291,12 @@ impl ColumnType {
                 return Ok(ty);
             }
         }
-        if form.is(py.import("godot_variant")?.getattr("PackedStringArray")?) {
+        let package = py.import("godot_variant")?;
+        if form.is(package.getattr("PackedStringArray")?) {
             return Ok(Self::List(Box::new(Self::Text(VariantType::String))));
+        }
+        if form.is(package.getattr("PackedByteArray")?) {
+            return Ok(Self::Bytes);
         }
         let expected = "expected None, a dict of fields, list[…], dict[…, …], Any, or a class of values";
         Err(PyTypeError::new_err(format!("{} as the type of a column: {expected}", form.repr()?)))

@@ -5,7 +5,7 @@ mod column_type;
 mod columns;
 mod rows;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ use crate::limits::Limits;
 use arrays::Arrays;
 use column_type::{ColumnType, StructType};
 use columns::{Data, Padding, ROWS};
-use rows::{Chunk, Input, Reading, Reason, Trouble};
+use rows::{Chunk, Input, Reading, Reason, Trouble, VALUE};
 
 /// A table, which libraries for Arrow take without a copy: `pyarrow.table(table)`, `polars.DataFrame(table)`.
 #[pyclass(frozen, module = "godot_variant")]
@@ -88,9 +88,6 @@ impl Table {
         format!("<Table of {} rows and {} columns>", self.__len__(), self.arrow.fields().len())
     }
 }
-
-/// The name of the only column of rows that are no Dictionaries.
-const VALUE: &str = "value";
 
 /// Reads files, or buffers, as one table. Its rows are the records of the files; of a file with one value, the elements
 /// of the Array, or the value itself.
@@ -261,13 +258,14 @@ fn chosen(schema: Option<&Bound<'_, PyDict>>, columns: Option<Vec<String>>) -> P
     };
     if let Some(columns) = columns {
         let known: HashMap<Arc<str>, ColumnType> = of.fields.into_iter().collect();
-        let mut fields = Vec::with_capacity(columns.len());
+        let (mut fields, mut names) = (Vec::with_capacity(columns.len()), HashSet::new());
         for name in columns {
             let ty = known.get(&*name).cloned().unwrap_or(ColumnType::Unknown);
-            if fields.iter().any(|(other, _): &(Arc<str>, _)| **other == *name) {
+            let name: Arc<str> = name.into();
+            if !names.insert(Arc::clone(&name)) {
                 return Err(PyValueError::new_err(format!("the column {name:?} twice")));
             }
-            fields.push((name.into(), ty));
+            fields.push((name, ty));
         }
         of = StructType { fields, is_closed: true };
     }

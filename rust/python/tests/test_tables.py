@@ -191,14 +191,25 @@ class Tables(unittest.TestCase):
         # The schema of one table reads another.
         objects = [gv.Object("Resource", (("a", 1),)), None, gv.Object("Resource", (("b", "x"),))]
         limits = gv.Limits.files(allow_objects=True)
-        for rows in ([7, None, 8], [[1], []], ["a"], [gv.Vector2(1, 2)], [b"ab"], objects):
-            batch = gv.encode_batch(rows)
-            inferred = gv.read_table(batch, limits=limits)
-            found = table(batch, schema=inferred.schema, limits=limits)
-            self.assertEqual(found, pa.table(inferred))
-            self.assertEqual(table(batch, columns=found.column_names, limits=limits), found)
-        error = self.refused("BAD_ARGUMENT", gv.encode_batch([{"a": 1}, 7]), columns=["a"], on_error="report")
-        self.assertEqual((error.record, error.offset), (1, 36))
+        for rows, columns in (
+            ([7, None, 8], None), ([[1], []], None), (["a"], None), ([gv.Vector2(1, 2)], None), ([b"ab"], None),
+            ([gv.ObjectId(7)], None), ([{1: 2}, {3: 4}], None), ([None], None), ([{"a": [1]}, 7], None), ([{}, {}], None),
+            (objects, ["@class", "b"]), ([{"value": 1}, {}], ["value"]),
+        ):
+            batch, options = gv.encode_batch(rows), {"limits": limits, "mixed": "json"}
+            found = gv.read_table(batch, **options)
+            again = gv.read_table(batch, schema=found.schema, **options)
+            self.assertEqual((again.schema, pa.table(again)), (found.schema, pa.table(found)))
+            if columns is not None:
+                self.assertEqual(table(batch, columns=columns, **options), pa.table(found).select(columns))
+        # Chosen columns need Dictionaries.
+        for other in (7, [1], gv.ObjectId(7)):
+            for mixed in ("raise", "json"):
+                batch = gv.encode_batch([{"a": 1}, other])
+                error = self.refused("BAD_ARGUMENT", batch, columns=["a"], on_error="report", mixed=mixed)
+                self.assertEqual((error.record, error.offset), (1, 36))
+        self.assertEqual(table(gv.encode_batch([7]), schema=float)["value"].to_pylist(), [7.0])
+        self.refused("BAD_ARGUMENT", gv.encode_batch([7, "a"]), schema=int)
 
     def test_columns_and_schema(self) -> None:
         rows = [{"a": 1, "b": [1], "c": "x"}, {"c": gv.StringName("y"), "a": 2, "d": {1: 2}}, {"b": [0.5]}]
@@ -219,6 +230,7 @@ class Tables(unittest.TestCase):
         self.assertEqual(table(batch, schema={"b": list[None]})["b"].to_pylist(), [[1.0], None, [0.5]])
         self.assertEqual(table([], schema={"a": gv.PackedByteArray}), table([], schema={"a": bytes}))
         self.assertRaises(TypeError, gv.read_table, batch, schema={"a": 7})
+        self.assertRaises(ValueError, gv.read_table, batch, schema=int, columns=["a"])
         self.assertRaises(TypeError, gv.read_table, batch, schema={1: int})
         self.assertRaises(ValueError, gv.read_table, batch, columns=["a", "a"])
         # Values of other columns are not checked.

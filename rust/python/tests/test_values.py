@@ -248,7 +248,13 @@ class Limits(unittest.TestCase):
         limits = gv.Limits.network(max_bytes=7, allowed_types=["int"])
         self.assertEqual((limits.max_bytes, limits.allowed_types), (7, ["int"]))
         self.assertNotEqual(limits, gv.Limits.network())
-        self.assertEqual(pickle.loads(pickle.dumps(limits)), limits)
+        changes = {
+            "max_bytes": 1, "max_depth": 2, "max_elements": 3, "max_memory": 4, "max_key_comparisons": 5,
+            "allow_trailing_bytes": True, "allow_non_canonical": True, "allow_objects": True, "allowed_classes": ["A"],
+            "allowed_scripts": ["res://a.gd"], "allowed_types": ["int", "Object"],
+        }
+        copy = pickle.loads(pickle.dumps(gv.Limits.network(**changes)))
+        self.assertEqual({name: getattr(copy, name) for name in changes}, changes)
         self.assertRaises(TypeError, gv.Limits.network, max_byte=7)
         self.assertRaises(ValueError, gv.Limits.files, allowed_types=["integer"])
         data = gv.encode(gv.Object("Node", (("name", "Ada"),)))

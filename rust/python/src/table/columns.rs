@@ -478,7 +478,9 @@ impl<'a> Columns<'a> {
     /// A value that a column cannot hold: an error, or the column becomes JSON, whose texts another pass reads.
     #[cold]
     fn misfit(&mut self, id: Id, found: &ColumnType) -> Result<()> {
-        if self.mixes {
+        // The columns of the rows were chosen.
+        let is_row = id == ROWS && matches!(&self.at(id).data, Data::Struct(of) if of.is_closed);
+        if self.mixes && !is_row {
             // The keys of a map have one type.
             let id = self.at(id).key_of.unwrap_or(id);
             self.at(id).data = self.data_of(&ColumnType::Json, id);
@@ -489,6 +491,7 @@ impl<'a> Columns<'a> {
         let offset = self.offset;
         let reason = match (self.at(id).key_of, found) {
             (Some(_), ColumnType::Unknown) => "Nil as a key of a map, which Arrow does not allow".to_owned(),
+            _ if is_row => format!("columns of a row need a Dictionary, found {}", found.name()),
             _ => format!(
                 "the column holds {held}, found {}; pass mixed=\"json\" to have such columns as JSON",
                 found.name()

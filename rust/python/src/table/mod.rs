@@ -15,7 +15,7 @@ use arrow_array::{RecordBatch, RecordBatchIterator};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyCapsule, PyDict, PyList, PyMemoryView};
+use pyo3::types::{PyByteArray, PyBytes, PyCapsule, PyList, PyMemoryView};
 use rayon::prelude::*;
 use variant_codec::error::quoted;
 use variant_codec::view::Key;
@@ -27,7 +27,7 @@ use crate::limits::Limits;
 use arrays::Arrays;
 use column_type::{ColumnType, StructType};
 use columns::{Data, Padding, ROWS};
-use rows::{Chunk, Input, Reading, Reason, Trouble, VALUE};
+use rows::{Chunk, Input, Reading, Reason, Trouble};
 
 /// A table, which libraries for Arrow take without a copy: `pyarrow.table(table)`, `polars.DataFrame(table)`.
 #[pyclass(frozen, module = "godot_variant")]
@@ -49,14 +49,7 @@ impl Table {
     /// The types of the columns, in the form of the argument `schema` of `read_table`.
     #[getter]
     fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        match &self.ty {
-            ty @ ColumnType::Struct(_) => ty.to_python(py),
-            ty => {
-                let dict = PyDict::new(py);
-                dict.set_item(VALUE, ty.to_python(py)?)?;
-                Ok(dict.into_any())
-            }
-        }
+        self.ty.to_python(py)
     }
 
     /// The number of rows.
@@ -89,6 +82,9 @@ impl Table {
     }
 }
 
+/// The name of the only column of rows that are no Dictionaries.
+const VALUE: &str = "value";
+
 /// Reads files, or buffers, as one table. Its rows are the records of the files; of a file with one value, the elements
 /// of the Array, or the value itself.
 ///
@@ -103,7 +99,8 @@ impl Table {
 ///
 /// - `paths`: a path, `bytes`, or an iterable of them.
 /// - `columns`: the keys to read, which is faster. The other values are not checked.
-/// - `schema`: the columns with their types, as `Table.schema` has them. Other columns are not read.
+/// - `schema`: a dict of the columns with their types, or the type of rows that are no Dictionaries, as `Table.schema` has
+///   them. Other columns are not read.
 /// - `rows`: the path to an Array in each record, such as "world/players". Its elements become the rows.
 /// - `include_file_paths`: the name of one more column, for the path of the file of each row.
 /// - `mixed`: "raise" if a column that cannot hold a value is an error, or "json" to get such columns as JSON, in the form
@@ -119,7 +116,7 @@ pub fn read_table(
     py: Python<'_>,
     paths: &Bound<'_, PyAny>,
     columns: Option<Vec<String>>,
-    schema: Option<&Bound<'_, PyDict>>,
+    schema: Option<&Bound<'_, PyAny>>,
     rows: Option<&str>,
     include_file_paths: Option<&str>,
     mixed: &str,
@@ -128,9 +125,14 @@ pub fn read_table(
     limits: Option<&Bound<'_, Limits>>,
 ) -> PyResult<Table> {
     let inputs = inputs_of(paths)?;
-    let names = chosen(schema, columns)?;
+    let ty = chosen(schema, columns)?;
     let padding = Padding::new();
-    let keys = names.as_ref().map(|of| of.fields.iter().map(|(name, _)| Key::Text(name)).collect());
+    let keys = match &ty {
+        ColumnType::Struct(of) if of.is_closed => {
+            Some(of.fields.iter().map(|(name, _)| Key::Text(name)).collect())
+        }
+        _ => None,
+    };
     let reading = Reading {
         limits: &or_files(limits).shallow,
         rows: rows.map(Key::path),
@@ -140,13 +142,12 @@ pub fn read_table(
         keeps: one_of("on_error", on_error, ["raise", "report"])?,
         padding: &padding,
     };
-    let ty = names.as_ref().map_or(ColumnType::Unknown, |of| ColumnType::Struct(of.clone()));
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.map_or(0, NonZeroUsize::get));
     // A pool of its own also works after `os.fork`.
     let pool = pool.build().map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
     let read = py.detach(|| {
         pool.install(|| {
-            let all = All::read(&reading, &inputs, ty)?;
+            let all = All::read(&reading, &inputs, ty.clone())?;
             let arrow = arrow_schema(&all.ty, include_file_paths);
             if let Some(name) = include_file_paths
                 && arrow.fields().iter().filter(|field| field.name() == name).count() > 1
@@ -249,27 +250,25 @@ fn inputs_of(paths: &Bound<'_, PyAny>) -> PyResult<Vec<Input>> {
     }
 }
 
-/// The only columns to read, if any.
-fn chosen(schema: Option<&Bound<'_, PyDict>>, columns: Option<Vec<String>>) -> PyResult<Option<StructType>> {
-    let mut of = match schema.map(|schema| ColumnType::from_python(schema)).transpose()? {
-        Some(ColumnType::Struct(of)) => of,
-        _ if columns.is_none() => return Ok(None),
-        _ => StructType::default(),
+/// The type of the rows, with the only columns to read; unknown if all are read.
+fn chosen(schema: Option<&Bound<'_, PyAny>>, columns: Option<Vec<String>>) -> PyResult<ColumnType> {
+    let ty = schema.map_or(Ok(ColumnType::Unknown), ColumnType::from_python)?;
+    let Some(columns) = columns else { return Ok(ty) };
+    let known: HashMap<Arc<str>, ColumnType> = match ty {
+        ColumnType::Struct(of) => of.fields.into_iter().collect(),
+        ColumnType::Unknown => HashMap::new(),
+        _ => return Err(PyValueError::new_err("`columns` need a `schema` that is a dict of columns")),
     };
-    if let Some(columns) = columns {
-        let known: HashMap<Arc<str>, ColumnType> = of.fields.into_iter().collect();
-        let (mut fields, mut names) = (Vec::with_capacity(columns.len()), HashSet::new());
-        for name in columns {
-            let ty = known.get(&*name).cloned().unwrap_or(ColumnType::Unknown);
-            let name: Arc<str> = name.into();
-            if !names.insert(Arc::clone(&name)) {
-                return Err(PyValueError::new_err(format!("the column {name:?} twice")));
-            }
-            fields.push((name, ty));
+    let (mut fields, mut names) = (Vec::with_capacity(columns.len()), HashSet::new());
+    for name in columns {
+        let ty = known.get(&*name).cloned().unwrap_or(ColumnType::Unknown);
+        let name: Arc<str> = name.into();
+        if !names.insert(Arc::clone(&name)) {
+            return Err(PyValueError::new_err(format!("the column {name:?} twice")));
         }
-        of = StructType { fields, is_closed: true };
+        fields.push((name, ty));
     }
-    Ok(Some(of))
+    Ok(ColumnType::Struct(StructType { fields, is_closed: true }))
 }
 
 /// Whether an option has the second of its values.

@@ -14,7 +14,7 @@ use variant_codec::frames::{self, Block, Contents, Layout};
 use variant_codec::limits::Spent;
 use variant_codec::stream::Decoder;
 use variant_codec::view::{Fields, Key, Spot, View};
-use variant_codec::{Error, ErrorKind, Limits, Result, Strictness, VariantType, tag, validate};
+use variant_codec::{Error, ErrorKind, Limits, Result, Strictness, VariantType, validate};
 use variant_disk::Failure;
 
 use super::column_type::ColumnType;
@@ -22,8 +22,6 @@ use super::columns::{Column, Columns, Padding, ROWS};
 use crate::error::Place;
 use crate::files::{Found, Values, at_rest, failed, name_of};
 
-/// The name of the only column of rows that are no Dictionaries.
-pub const VALUE: &str = "value";
 /// The bytes of input whose rows become a batch.
 const BATCH: usize = 4 << 20;
 
@@ -249,27 +247,12 @@ impl Reading<'_> {
         found: &mut Vec<Option<View<'b>>>,
         columns: &mut Columns<'b>,
     ) -> Result<()> {
-        let place = |name| self.keys.as_ref()?.iter().position(|key| *key == Key::Text(name));
         let view = View::at_spot(bytes, self.limits, Spot::of(range.clone()))?;
-        match view.ty() {
-            VariantType::Object if place(tag::CLASS).is_some() => {
-                let read = self.whole_row(&bytes[range.clone()], columns);
-                return read.map_err(|error| error.shifted(range.start));
-            }
-            VariantType::Dictionary | VariantType::Object | VariantType::Nil => {
-                fields.read(&view, found)?;
-            }
-            ty => {
-                let Some(place) = place(VALUE) else {
-                    columns.is_misfit = true;
-                    let kind = ErrorKind::UnexpectedType { expected: "Dictionary", found: ty };
-                    return Err(Error::new(kind).at(range.start));
-                };
-                found.clear();
-                found.resize(place + 1, None);
-                found[place] = Some(view);
-            }
+        if !matches!(view.ty(), VariantType::Dictionary | VariantType::Nil) {
+            let read = self.whole_row(&bytes[range.clone()], columns);
+            return read.map_err(|error| error.shifted(range.start));
         }
+        fields.read(&view, found)?;
         self.row_of_fields(bytes, found, columns)
     }
 

@@ -15,6 +15,7 @@ mod export;
 mod godot;
 mod godot3;
 mod judge;
+mod loadable;
 mod notices;
 mod package;
 mod panel;

@@ -10,12 +10,13 @@ use pulldown_cmark::{Event, Parser, Tag};
 use sha2::{Digest, Sha256};
 
 use crate::archive::{self, Entry, Size};
+use crate::loadable;
 use crate::notices;
 use crate::progress::Progress;
 use crate::workspace::{EXTENSION, Workspace};
 
 const NOTICES: &str = "THIRD-PARTY-NOTICES.txt";
-pub const DOCUMENTS: &str = "docs/";
+const DOCUMENTS: &str = "docs/";
 /// The parts of `docs/` that the zip leaves out.
 const NOT_FOR_USERS: [&str; 4] = ["architecture.md", "gdvar.in/", "gdvar.out/", "testing.md"];
 
@@ -77,6 +78,7 @@ pub fn write(workspace: &Workspace, options: &Options) -> Result<PathBuf> {
     let mut entries = vec![Entry { name: name(NOTICES), bytes: notices::write(workspace)?.into_bytes() }];
     for (file, path) in &files {
         let mut bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        loadable::check(file, &bytes).with_context(|| format!("{} cannot ship", path.display()))?;
         if file == "README.md" {
             bytes = with_platforms(&String::from_utf8(bytes)?, files.keys())?.into_bytes();
         }

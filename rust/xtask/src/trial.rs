@@ -114,13 +114,16 @@ pub struct Trial<'a> {
     pub workspace: &'a Workspace,
     godot: &'a Godot,
     pub folder: TempDir,
+    /// The addon's files as the zip had them.
+    shipped: Vec<PathBuf>,
 }
 
 impl<'a> Trial<'a> {
     /// Unpacks `zip` into a new project, which is removed on drop.
     pub fn install(workspace: &'a Workspace, godot: &'a Godot, zip: &Path) -> Result<Self> {
         let folder = project::with_addon(workspace, "trial-", zip, &FILES)?;
-        Ok(Self { workspace, godot, folder })
+        let shipped = archive::files_under(&folder.path().join("addons").join(EXTENSION))?;
+        Ok(Self { workspace, godot, folder, shipped })
     }
 
     /// Opens the project in the editor for the first time, without a window.
@@ -248,11 +251,9 @@ impl<'a> Trial<'a> {
     /// Files in the addon folder that the engine would add to every user's version control.
     fn unexpected_files(&self) -> Result<Vec<String>> {
         let addon = self.folder.path().join("addons").join(EXTENSION);
-        let shipped = self.workspace.addon();
         Ok(archive::files_under(&addon)?
             .into_iter()
-            .filter(|file| !shipped.join(file).is_file() && !file.starts_with("THIRD-PARTY-NOTICES.txt"))
-            .filter(|file| !file.starts_with(package::DOCUMENTS))
+            .filter(|file| !self.shipped.contains(file))
             .map(|file| file.display().to_string())
             .collect())
     }
